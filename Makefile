@@ -1,0 +1,40 @@
+# The doors. Needs make and a Python >= 3.10 with venv: `make test PYTHON=python3.12` to choose one.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+WORKERS ?= 2
+
+.PHONY: help test lint cases demo clean
+
+help:
+	@echo "make demo    record a sample, add a probe to a copy of it, replay it"
+	@echo "make test    all tests, and the pure rooms' on the other Pythons found here"
+	@echo "make lint    ruff and mypy"
+	@echo "make cases   the whole-program cases alone"
+	@echo "make clean   remove the virtual environments and caches"
+
+$(STAMP): setup.cfg pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
+		|| { echo "florc needs Python >= 3.10; choose one with PYTHON=..."; exit 1; }
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
+	@touch $@
+
+test: $(STAMP)
+	$(PYTHON) tests/pure_rooms.py
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+cases: $(STAMP)
+	$(BIN)/python -m pytest -n $(WORKERS) tests/test_cases.py
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+demo: $(STAMP)
+	@$(BIN)/python samples/demo.py
+
+clean:
+	rm -rf .venv .venv-3.* build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

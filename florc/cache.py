@@ -1,0 +1,80 @@
+"""Instrumented code kept in the store, so that an unchanged module is not transformed again."""
+
+from __future__ import annotations
+
+import hashlib
+import marshal
+import os
+import sys
+from pathlib import Path
+from types import CodeType
+
+from . import __version__
+
+FOLDER = "cache"
+SUFFIX = ".code"
+# a project of a few hundred modules stays whole; beyond it the entries used longest ago go
+MAX_ENTRIES = 1024
+_DIGEST_SIZE = 16
+
+
+class CodeCache:
+    """A folder of marshalled code objects, named by a hash of everything they depend on.
+
+    Reading trusts nothing: an entry that is damaged is no entry. Failing to write is no error.
+    """
+
+    def __init__(self, store: Path) -> None:
+        self._folder = store / FOLDER
+
+    def key(self, file: str, path: str, source: bytes) -> str:
+        """The name of the entry for one module: source, names, and the versions of all that made the code."""
+        digest = hashlib.blake2b(digest_size=_DIGEST_SIZE)
+        python = f"{sys.implementation.cache_tag} {sys.hexversion} {sys.flags.optimize}"
+        for part in (python, __version__, _transforms_state(), file, path):
+            digest.update(part.encode("utf-8", "surrogateescape") + b"\0")
+        digest.update(source)
+        return digest.hexdigest()
+
+    def get(self, key: str) -> CodeType | None:
+        """The code kept under `key`, None if there is none that can be trusted."""
+        path = self._folder / (key + SUFFIX)
+        try:
+            data = path.read_bytes()
+            digest, payload = data[:_DIGEST_SIZE], data[_DIGEST_SIZE:]
+            # marshal crashes the interpreter on damaged bytes: look at the digest first
+            if hashlib.blake2b(payload, digest_size=_DIGEST_SIZE).digest() != digest:
+                return None
+            code = marshal.loads(payload)
+            os.utime(path)
+        except (OSError, EOFError, ValueError, TypeError):
+            return None
+        return code if isinstance(code, CodeType) else None
+
+    def put(self, key: str, code: CodeType) -> None:
+        """Keep `code` under `key`, if the store lets us."""
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            payload = marshal.dumps(code)
+            aside = self._folder / f"{key}.{os.getpid()}"
+            aside.write_bytes(hashlib.blake2b(payload, digest_size=_DIGEST_SIZE).digest() + payload)
+            os.replace(aside, self._folder / (key + SUFFIX))
+            self._forget_oldest()
+        except (OSError, ValueError):
+            pass  # the code is only transformed again the next time
+
+    def _forget_oldest(self) -> None:
+        entries = list(self._folder.glob("*" + SUFFIX))
+        if len(entries) > MAX_ENTRIES:
+            entries.sort(key=lambda entry: entry.stat().st_mtime)
+            for entry in entries[: len(entries) - MAX_ENTRIES]:
+                entry.unlink(missing_ok=True)
+
+
+def _transforms_state() -> str:
+    """A fingerprint of the compiler's own files: an edited or upgraded pass makes other code."""
+    folder = Path(__file__).parent / "transforms"
+    states = (
+        f"{entry.name} {entry.stat().st_size} {entry.stat().st_mtime_ns}" for entry in folder.glob("*.py")
+    )
+    return "\n".join(sorted(states))

@@ -1,0 +1,57 @@
+"""The command line: which command was asked for, and how its errors reach the user.
+
+The commands themselves stand in `cli_program` (record, replay), `cli_source` (instrument, explain)
+and `cli_runs` (runs). They turn words into options; the work is done elsewhere.
+"""
+
+from __future__ import annotations
+
+import click
+
+from . import __version__, cli_program, cli_runs, cli_source, ending, messages
+from .errors import EXIT_REFUSED, EXIT_USAGE, FlorcError
+from .runtime.errors import StoreError
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="florc %(version)s")
+def group() -> None:
+    """Hindsight logging: record a training run, add print lines later, see what they would have printed."""
+
+
+for command in (
+    cli_program.record,
+    cli_program.replay,
+    cli_source.instrument,
+    cli_source.explain,
+    cli_runs.runs,
+):
+    group.add_command(command)
+
+
+def main(args: list[str]) -> int:
+    """Do what the arguments ask and return the exit code; every error is one line on stderr."""
+    try:
+        work = group.main(args, prog_name="florc", standalone_mode=False)
+        return work() if callable(work) else int(work or 0)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.Abort:
+        return EXIT_USAGE
+    except KeyboardInterrupt as error:
+        ending.raise_silently(error)
+    except click.ClickException as error:
+        return _usage_error(error)
+    except FlorcError as error:
+        messages.error(str(error))
+        return error.exit_code
+    except StoreError as error:
+        messages.error(error.message + (f"; {error.hint}" if error.hint else ""))
+        return EXIT_REFUSED
+
+
+def _usage_error(error: click.ClickException) -> int:
+    context = getattr(error, "ctx", None)
+    hint = f"; see {context.command_path} --help" if context is not None else ""
+    messages.error(error.format_message() + hint)
+    return EXIT_USAGE

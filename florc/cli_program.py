@@ -1,0 +1,153 @@
+"""The commands that run the user's program: record, replay.
+
+They return the work as a function, called when click is through: click would turn the program's
+KeyboardInterrupt into its own, and the program's frames should stand near the bottom of the stack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from .options import DEFAULT_OVERHEAD, RecordOptions, ReplayOptions, Target
+
+Work = Callable[[], int]
+
+OPTIONS_FIRST = {"allow_interspersed_args": False}
+
+
+class ProgramCommand(click.Command):
+    """A command whose arguments end in a program: SCRIPT or -m MOD, then the program's own arguments.
+
+    All that stands after the program is the program's, options and --help too, as after python's own.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Part the arguments before click sees them."""
+        return super().parse_args(ctx, self._end_options(args))
+
+    def _end_options(self, args: list[str]) -> list[str]:
+        """The arguments with a `--` after `-m MOD`: click ends the options only at a first argument."""
+        takes_value = {
+            name
+            for p in self.params
+            if isinstance(p, click.Option) and not p.is_flag
+            for name in (*p.opts, *p.secondary_opts)
+        }
+        position = 0
+        while position < len(args):
+            word = args[position]
+            if word == "-m" and position + 1 < len(args):
+                return [*args[: position + 2], "--", *args[position + 2 :]]
+            if word.startswith("-m") and not word.startswith("--"):
+                return [*args[: position + 1], "--", *args[position + 1 :]]
+            if word in ("--", "-") or not word.startswith("-"):
+                break
+            position += 2 if word in takes_value else 1
+        return args
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """SCRIPT or -m MOD, which click cannot say."""
+        return ["[OPTIONS]", "SCRIPT|-m MOD", "[ARGS]..."]
+
+
+def program_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `-m MOD` and the program's arguments to a command."""
+    command = click.argument("words", nargs=-1, type=click.UNPROCESSED)(command)
+    return click.option("-m", "module", metavar="MOD", help="Run a module, as python -m does.")(command)
+
+
+def store_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--store DIR` to a command."""
+    return click.option("--store", metavar="DIR", help="The store (else FLORC_DIR, else ./.florc).")(command)
+
+
+def split_program(module: str | None, words: tuple[str, ...]) -> tuple[Target, tuple[str, ...]]:
+    """The program and its arguments; a usage error if no program is named."""
+    if module is not None:
+        return Target(module, is_module=True), words
+    if not words:
+        raise click.UsageError("name a script, or a module with -m", click.get_current_context())
+    return Target(words[0]), words[1:]
+
+
+@click.command(cls=ProgramCommand, context_settings=OPTIONS_FIRST)
+@click.option("--name", metavar="N", help="The run's name (else made of the time).")
+@click.option(
+    "--overhead",
+    type=click.FloatRange(min=0, min_open=True),
+    default=DEFAULT_OVERHEAD,
+    metavar="X",
+    help="How much longer the run may take, as a fraction (default: 1/15).",
+)
+@store_option
+@click.option(
+    "--include", multiple=True, metavar="PKG", help="Treat this installed package as the project's, too."
+)
+@click.option("-q", "--quiet", is_flag=True, help="No word of florc's own but warnings and errors.")
+@program_arguments
+def record(
+    name: str | None,
+    overhead: float,
+    store: str | None,
+    include: tuple[str, ...],
+    quiet: bool,
+    module: str | None,
+    words: tuple[str, ...],
+) -> Work:
+    """Run a program as python would, and keep what a replay needs."""
+    target, args = split_program(module, words)
+    options = RecordOptions(target, args, name, overhead, store, include, quiet)
+
+    def work() -> int:
+        from . import recording
+
+        return recording.record(options)
+
+    return work
+
+
+@click.command(cls=ProgramCommand, context_settings=OPTIONS_FIRST)
+@click.option("--run", "run_name", metavar="RUN", help="The run to replay (else the newest of this program).")
+@click.option("--at", metavar="SPEC", help="Only these main-loop iterations: 3, 3:7, -1, 'epoch=40'.")
+@click.option("--new", is_flag=True, help="Print only what the added lines write.")
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    default=1,
+    metavar="N",
+    help="Split the main loop over N processes.",
+)
+@click.option("--on", type=click.Choice(["ray"]), help="Where the workers run.")
+@click.option("--plan", "plan_only", is_flag=True, help="Say what would be skipped and executed, and stop.")
+@click.option("--summary", metavar="FILE", help="Write a summary in JSON (- for standard error).")
+@store_option
+@program_arguments
+def replay(
+    run_name: str | None,
+    at: str | None,
+    new: bool,
+    workers: int,
+    on: str | None,
+    plan_only: bool,
+    summary: str | None,
+    store: str | None,
+    module: str | None,
+    words: tuple[str, ...],
+) -> Work:
+    """Print what the recorded run would have printed with the lines that were added since."""
+    target, args = split_program(module, words)
+    if args:
+        raise click.UsageError(
+            "a replay takes the recorded arguments; give none", click.get_current_context()
+        )
+    options = ReplayOptions(target, run_name, at, new, workers, on, plan_only, summary, store)
+
+    def work() -> int:
+        from . import replaying
+
+        return int(replaying.replay(options))
+
+    return work

@@ -1,0 +1,114 @@
+"""The commands that look at and tidy the recorded runs: runs ls, show, rm."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+import click
+
+from . import messages, project
+from .errors import EXIT_REFUSED
+from .runtime import runs as store_runs
+from .runtime.runs import Run
+
+COLUMNS = ("run", "program", "state", "exit", "started", "took")
+
+
+def _store_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option("--store", metavar="DIR", help="The store (else FLORC_DIR, else ./.florc).")(command)
+
+
+@click.group()
+def runs() -> None:
+    """List, show and remove recorded runs."""
+
+
+@runs.command("ls")
+@_store_option
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+def list_runs(store: str | None, as_json: bool) -> int:
+    """List the runs, oldest first."""
+    folder = project.store_folder(store)
+    found = store_runs.all_runs(folder)
+    if as_json:
+        for run in found:
+            click.echo(json.dumps(_description(run)))
+    elif found:
+        for line in _table([COLUMNS, *(_row(run) for run in found)]):
+            click.echo(line)
+    for name, fault in store_runs.unreadable(folder):
+        messages.warning(f"{name}: {fault.message}; {fault.hint}")
+    if not found and not as_json:
+        messages.say(f"no runs in {folder}")
+    return 0
+
+
+@runs.command()
+@click.argument("run", required=False)
+@_store_option
+def show(run: str | None, store: str | None) -> int:
+    """Show all that is known of a run (default: the newest), as JSON."""
+    folder = project.store_folder(store)
+    if run is None:
+        found = store_runs.all_runs(folder)
+        if not found:
+            messages.error(f"no runs in {folder}; record one with: florc record SCRIPT")
+            return EXIT_REFUSED
+        chosen = found[-1]
+    else:
+        chosen = store_runs.load(folder, run)
+    click.echo(json.dumps(_description(chosen), indent=1))
+    return 0
+
+
+@runs.command()
+@click.argument("names", metavar="RUN...", nargs=-1, required=True)
+@_store_option
+def rm(names: tuple[str, ...], store: str | None) -> int:
+    """Remove runs. What they share with other runs stays."""
+    folder = project.store_folder(store)
+    for found in [store_runs.existing(folder, name) for name in names]:  # all of them, before the first goes
+        store_runs.remove(found)
+    return 0
+
+
+def _description(run: Run) -> dict[str, Any]:
+    facts = asdict(run)
+    more = facts.pop("more")
+    return {**facts, "folder": str(run.folder), "status": run.state, **more}
+
+
+def _row(run: Run) -> tuple[str, ...]:
+    program = f"-m {run.script}" if run.module else run.script
+    code = "" if run.exit_code is None else str(run.exit_code)
+    return (run.run, program, run.state, code, _local(run.started), _took(run))
+
+
+def _local(stamp: str) -> str:
+    """A recorded moment on the reader's clock."""
+    try:
+        return f"{datetime.fromisoformat(stamp).astimezone():%Y-%m-%d %H:%M:%S}"
+    except ValueError:
+        return stamp
+
+
+def _took(run: Run) -> str:
+    try:
+        seconds = (
+            datetime.fromisoformat(run.finished or "") - datetime.fromisoformat(run.started)
+        ).total_seconds()
+    except ValueError:
+        return ""
+    minutes, rest = divmod(seconds, 60)
+    return f"{int(minutes)}:{rest:04.1f}" if minutes else f"{seconds:.1f} s"
+
+
+def _table(rows: list[tuple[str, ...]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]

@@ -1,0 +1,43 @@
+"""What the command line asked for, as frozen values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+DEFAULT_OVERHEAD = 1 / 15  # the paper's bound on what recording may add to the run time
+
+
+@dataclass(frozen=True)
+class Target:
+    """The program to run: a script's path, or a module's name as after python's -m."""
+
+    name: str
+    is_module: bool = False
+
+
+@dataclass(frozen=True)
+class RecordOptions:
+    """What `florc record` was asked to do."""
+
+    target: Target
+    args: tuple[str, ...] = ()
+    name: str | None = None
+    overhead: float = DEFAULT_OVERHEAD
+    store: str | None = None
+    include: tuple[str, ...] = ()
+    quiet: bool = False
+
+
+@dataclass(frozen=True)
+class ReplayOptions:
+    """What `florc replay` was asked to do; the program's arguments are the recorded ones."""
+
+    target: Target
+    run: str | None = None
+    at: str | None = None
+    new: bool = False
+    workers: int = 1
+    on: str | None = None
+    plan_only: bool = False
+    summary: str | None = None
+    store: str | None = None

@@ -1,0 +1,90 @@
+"""What --at asks for: a pure function from its words and the recorded run to iterations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from .errors import EXIT_USAGE, FlorcError
+from .runtime.script import LoopRun, Script, touches
+
+_RANGE = re.compile(r"(-?\d*):(-?\d*)")
+_NUMBER = re.compile(r"-?\d+")
+_NAMED = re.compile(r"([A-Za-z_]\w*)\s*=\s*(.+)")
+_BLOCK = re.compile(r"(.+::.*(?:for|while)#\d+)(?:~\d+)?:(.+)")
+
+
+def select(words: str, script: Script, probed: Mapping[str, frozenset[int]]) -> dict[int, frozenset[int]]:
+    """Main loop number -> the iterations that `words` names; FlorcError (usage) where it names none."""
+    block, words = _split_block(words)
+    number = _the_loop(script, block, probed)
+    run = script.main_loops[number]
+    chosen: set[int] = set()
+    for part in (part.strip() for part in words.split(",")):
+        found = _part(part, run)
+        if not found:
+            raise _usage(f"--at {part}: {run.block} has no such iteration (it had {len(run.iterations)})")
+        chosen |= found
+    return {number: frozenset(chosen)}
+
+
+def _split_block(words: str) -> tuple[str, str]:
+    found = _BLOCK.fullmatch(words.strip())
+    return (found[1], found[2]) if found else ("", words)
+
+
+def _the_loop(script: Script, block: str, probed: Mapping[str, frozenset[int]]) -> int:
+    """The main loop that --at means: the named one, else the only one that holds probes, else the only one."""
+    loops = list(enumerate(script.main_loops))
+    fitting = [i for i, run in loops if (run.block == block if block else _holds(run, probed))]
+    if block and not fitting:
+        raise _usage(f"--at: there is no main loop {block} in this run", _list(script))
+    if not fitting:
+        fitting = [i for i, run in loops if len(run.iterations) > 1] or [i for i, _ in loops]
+        longest = max(fitting, key=lambda i: script.main_loops[i].seconds, default=None)
+        fitting = [] if longest is None else [longest]
+    if not fitting:
+        raise _usage("--at: this run has no main loop")
+    if len({script.main_loops[i].block for i in fitting}) > 1:
+        raise _usage("--at: several main loops hold probes; name one", _list(script))
+    return fitting[0]
+
+
+def _holds(run: LoopRun, probed: Mapping[str, frozenset[int]]) -> bool:
+    return bool(run.iterations) and any(touches(iteration.hits, dict(probed)) for iteration in run.iterations)
+
+
+def _list(script: Script) -> str:
+    blocks = dict.fromkeys(run.block for run in script.main_loops if run.iterations)
+    return 'as in --at "BLOCK:3"; there are ' + ", ".join(blocks)
+
+
+def _part(part: str, run: LoopRun) -> set[int]:
+    count = len(run.iterations)
+    if _NUMBER.fullmatch(part):
+        index = int(part) + (count if part.startswith("-") else 0)
+        return {index} if 0 <= index < count else set()
+    bounds = _RANGE.fullmatch(part)
+    if bounds:
+        ends = [int(bound) if bound not in ("", "-") else None for bound in bounds.groups()]
+        return set(range(count)[slice(*ends)])
+    named = _NAMED.fullmatch(part)
+    if named:
+        return _by_value(named[1], named[2].strip(), run)
+    raise _usage(f"--at {part}: not an iteration", "give a number, a range 3:7, or name=value")
+
+
+def _by_value(name: str, value: str, run: LoopRun) -> set[int]:
+    """Iterations at whose beginning the variable had the value (values not noted again have not changed)."""
+    wanted = value.strip("'\"")
+    current = None
+    found = set()
+    for i, iteration in enumerate(run.iterations):
+        current = iteration.values.get(name, current)
+        if current is not None and str(current) == wanted:
+            found.add(i)
+    return found
+
+
+def _usage(message: str, hint: str = "") -> FlorcError:
+    return FlorcError(message, hint=hint, exit_code=EXIT_USAGE)

@@ -1,0 +1,93 @@
+"""What a replay tells at its end: notes and problems on standard error, a JSON summary for programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import messages
+
+if TYPE_CHECKING:
+    from .replaying import Prepared
+
+
+class Clock:
+    """Seconds since the replay began."""
+
+    def __init__(self) -> None:
+        self._began = time.perf_counter()
+        self._read = time.perf_counter
+
+    def seconds(self) -> float:
+        return self._read() - self._began
+
+
+def report(prepared: Prepared, tally: Any, reason: str, clock: Clock, file: str | None) -> None:
+    """Say what must be said, and write the summary if one is wanted."""
+    for note in tally.notes:
+        messages.say(note)
+    for problem in tally.problems:
+        messages.warning(f"not exact: {problem}")
+    if file is not None:
+        write(summary(prepared, tally, reason, clock.seconds()), file)
+
+
+def summary(prepared: Prepared, tally: Any, reason: str, total: float) -> dict[str, Any]:
+    """The summary of DESIGN: what was executed, restored, compared."""
+    probes = [
+        {"file": name, "line": probe.line, "text": probe.text, "fired": _fired(tally, name, probe)}
+        for name, found in prepared.matches.items()
+        for probe in found.probes
+        if probe.kind != "removed" and not probe.inert
+    ]
+    loops = [
+        {
+            "id": run.block,
+            "iterations": len(run.iterations),
+            "executed": sorted(tally.executed.get(number, ())),
+            "restored": sorted(tally.restored.get(number, set()) - tally.executed.get(number, set())),
+        }
+        for number, run in enumerate(prepared.script.main_loops)
+    ]
+    return {
+        "run": prepared.run.run,
+        "script": prepared.run.script,
+        "exact": not tally.problems,
+        "main_loops": loops,
+        "blocks": {"skipped": tally.blocks_skipped, "executed": tally.blocks_executed},
+        "probes": probes,
+        "checks": {
+            "state": {"compared": tally.state_compared, "equal": tally.state_equal},
+            "output": {"compared": tally.output_compared, "equal": tally.output_equal},
+        },
+        "seconds": {
+            "setup": 0.0,
+            "restore": round(tally.restore_seconds, 4),
+            "execute": round(total - tally.restore_seconds, 4),
+            "total": round(total, 4),
+        },
+        "refused": [],
+        "started_again": reason,
+        "problems": list(tally.problems),
+        "notes": list(tally.notes),
+    }
+
+
+def _fired(tally: Any, file: str, probe: Any) -> int:
+    """How often the probe's lines wrote something."""
+    return max((count for (name, line), count in tally.fired.items()
+                if name == file and probe.line <= line <= probe.end_line), default=0)
+
+
+def write(content: dict[str, Any], file: str) -> None:
+    text = json.dumps(content) + "\n"
+    if file == "-":
+        sys.stderr.write(text)
+        return
+    try:
+        Path(file).write_text(text, encoding="utf-8")
+    except OSError as error:
+        messages.warning(f"cannot write the summary {file}: {error.strerror}")

@@ -1,0 +1,219 @@
+"""Checkpoints: the difference between a guard's entry state and a later one; taken, compared, restored.
+
+A checkpoint is three blobs, of which the last two rarely change and are then stored once:
+    delta    marshal of (contents of changed and new nodes, process state, lost, opaque)
+    names    marshal of [(namespace, names that were bound)], the frame's namespace being ""
+    changed  marshal of the numbers of the entry objects that differ from the entry state
+"""
+from __future__ import annotations
+
+import marshal
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from . import process
+from .errors import CannotRestore
+from .graph import MARSHAL_VERSION, Base, Walk, digest, live_base
+from .restore import Build
+from .roots import Namespace, Root
+from .store import BlobReader, BlobWriter
+
+MAX_NAMED = 5  # differences told by name; the rest are counted
+
+
+def blob_bytes(holder: Any) -> Any:
+    """The bytes of what a walk found worth a blob of its own: a storage or an array."""
+    if hasattr(holder, "nbytes") and callable(holder.nbytes):
+        from .tensors import storage_bytes
+        return storage_bytes(holder)
+    from .arrays import array_bytes
+    return array_bytes(holder)
+
+
+def _names_of(root: Root) -> list[tuple[str, list[str]]]:
+    frame = [name for name, _ in root.pick("", root.frame)]
+    return [("", frame)] + [(space.name, [name for name, _ in root.pick(space.name, space.names)])
+                            for space in root.modules]
+
+
+class Snapshots:
+    """Takes checkpoints while recording."""
+
+    def __init__(self, blobs: BlobWriter, is_project: Callable[[str], bool]) -> None:
+        self._blobs = blobs
+        self._is_project = is_project
+
+    def enter(self, root: Root, full: bool) -> tuple[Base, str]:
+        """Walk the entry state; its base and the hash of what the store keeps of it.
+
+        With `full`, the contents are kept as well (not the blobs): replay tells by them what its
+        own entry state has otherwise, and puts small things back.
+        """
+        walk = Walk(root, None, self._is_project).run()
+        base = walk.as_base()
+        names = marshal.dumps(_names_of(root), MARSHAL_VERSION)
+        entry = marshal.dumps((walk.contents, process.capture()) if full else ({}, {}), MARSHAL_VERSION)
+        kept = marshal.dumps((base.packed(), names, entry), MARSHAL_VERSION)
+        return base, self._blobs.put(kept)
+
+    def take(self, base: Base, root: Root) -> tuple[list[str], list[str]]:
+        """Write a checkpoint of the state below root; its three hashes, and what it cannot see, in words."""
+        walk = Walk(root, base, self._is_project).run()
+        contents = walk.changed()
+        self._put_blobs(walk, contents)
+        opaque = sorted({f"{walk.path(number)} ({what})" for number, what in walk.opaque})
+        lost = sorted({f"{walk.path(number)} ({what})" for number, what in walk.lost})
+        delta = marshal.dumps((contents, process.capture(), lost, opaque), MARSHAL_VERSION)
+        names = marshal.dumps(_names_of(root), MARSHAL_VERSION)
+        entry = [number for number in sorted(contents) if number < walk.first_new]
+        changed = marshal.dumps(entry, MARSHAL_VERSION)
+        return [self._blobs.put(delta), self._blobs.put(names), self._blobs.put(changed)], opaque
+
+    def _put_blobs(self, walk: Walk, contents: dict[int, bytes]) -> None:
+        wanted = {key for content in contents.values() for key in _keys(content)}
+        for key in wanted & walk.blobs.keys():
+            self._blobs.put(blob_bytes(walk.blobs[key]), key)
+
+
+def _keys(content: bytes) -> Iterable[str]:
+    loaded = marshal.loads(content)
+    if loaded[0] in ("storage", "array"):
+        return [part for part in loaded if isinstance(part, str) and len(part) == 32]
+    return ()
+
+
+@dataclass
+class Checkpoint:
+    """A checkpoint read back."""
+
+    contents: dict[int, bytes]
+    process: dict[str, Any]
+    lost: list[str]
+    opaque: list[str]
+
+
+def read_checkpoint(blobs: BlobReader, hashes: list[str]) -> Checkpoint:
+    contents, state, lost, opaque = marshal.loads(blobs.get(hashes[0]))
+    return Checkpoint(contents, state, lost, opaque)
+
+
+class LiveState:
+    """A replayed guard's side of its checkpoints: live entry objects, and their entry contents.
+
+    Args:
+        blobs: the run's blobs.
+        base_key: the blob with the recorded entry state.
+        checkpoints: the hashes of every checkpoint this guard may restore or compare with.
+        frame: the frame's names at entry.
+        spaces: name of a project module -> its namespace (importing it if need be).
+    """
+
+    def __init__(self, blobs: BlobReader, base_key: str, checkpoints: list[list[str]], frame: dict[str, Any],
+                 spaces: Callable[[str], Namespace], is_project: Callable[[str], bool]) -> None:
+        self._blobs, self._spaces, self._is_project = blobs, spaces, is_project
+        packed, names, entry = marshal.loads(blobs.get(base_key))
+        recorded, self._entry_process = marshal.loads(entry)
+        self._base_names: list[tuple[str, list[str]]] = marshal.loads(names)
+        self.allowed = self._union_names([ckpt[1] for ckpt in checkpoints])
+        root = self._root(frame, self._base_names)
+        self.base = live_base(packed, root)
+        union = {0}
+        for key in {ckpt[2] for ckpt in checkpoints}:
+            union.update(marshal.loads(blobs.get(key)))
+        walk = Walk(root, self.base, is_project).run()
+        self._entry = {number: walk.contents[number] for number in union if number in walk.contents}
+        self._entry_blobs = {key: bytes(blob_bytes(walk.blobs[key]))
+                             for content in self._entry.values() for key in _keys(content) if key in walk.blobs}
+        self.entry_differences = self._differing(walk, {})
+        self._differ = [number for number, content in walk.contents.items()
+                        if number >= len(self.base.digests) or digest(content) != self.base.digests[number]]
+        for number in self._differ:
+            if number in recorded:  # what was otherwise here than in the record goes back to the record's
+                self._entry[number] = recorded[number]
+        self._union = sorted(union.union(number for number in self._differ if number in recorded))
+        if self._entry_process:
+            self.entry_differences += process.differences(self._entry_process, process.capture())
+
+    def _union_names(self, keys: Iterable[str]) -> dict[str, frozenset[str]]:
+        found: dict[str, set[str]] = {space: set(names) for space, names in self._base_names}
+        for key in set(keys):
+            for space, names in marshal.loads(self._blobs.get(key)):
+                found.setdefault(space, set()).update(names)
+        return {space: frozenset(names) for space, names in found.items()}
+
+    def _root(self, frame: dict[str, Any], names: list[tuple[str, list[str]]]) -> Root:
+        return Root(frame, [self._spaces(space) for space, _ in names if space], self.allowed)
+
+    def _differing(self, walk: Walk, contents: dict[int, bytes]) -> list[str]:
+        """Paths of the nodes that are not as expected: contents, else the entry state."""
+        digests = self.base.digests
+        found = []
+        for number, content in walk.contents.items():
+            if number in contents:
+                same = contents[number] == content
+            else:
+                same = number < len(digests) and digest(content) == digests[number]
+            if not same:
+                found.append(walk.path(number) or "the names bound")
+        return found
+
+    def compare(self, hashes: list[str], frame: dict[str, Any], returned: bool = False) -> list[str]:
+        """Paths at which the live state differs from a checkpoint; empty if it is equal, bit for bit."""
+        ckpt = read_checkpoint(self._blobs, hashes)
+        names = marshal.loads(self._blobs.get(hashes[1]))
+        walk = Walk(self._root(frame, names), self.base, self._is_project).run()
+        return self._differing(walk, ckpt.contents) + process.differences(ckpt.process, process.capture())
+
+    def restore(self, hashes: list[str], frame: dict[str, Any]) -> dict[str, Any]:
+        """Put a checkpoint's state back and verify it; the values for the frame's names.
+
+        Raises CannotRestore if the state did not come back bit for bit.
+        """
+        ckpt = read_checkpoint(self._blobs, hashes)
+        return self._put_back(ckpt, marshal.loads(self._blobs.get(hashes[1])), frame)
+
+    def restore_entry(self, frame: dict[str, Any]) -> dict[str, Any]:
+        """Put back what the entry state has otherwise than the record's; the values for the frame's names.
+
+        Raises CannotRestore where that is more than small things.
+        """
+        if not self._entry_process:
+            raise CannotRestore("its entry state was not kept")
+        return self._put_back(Checkpoint({}, self._entry_process, [], []), self._base_names, frame)
+
+    def _put_back(self, ckpt: Checkpoint, names: list[tuple[str, list[str]]],
+                  frame: dict[str, Any]) -> dict[str, Any]:
+        root = self._root(frame, names)
+        contents = {number: ckpt.contents.get(number, self._entry.get(number, b"")) for number in self._union}
+        contents.update(ckpt.contents)
+        build = Build(self.base, contents, self._fetch, self.allowed)
+        live = Walk(root, self.base, self._is_project).run()
+        build.apply([number for number in self._union if self._must_write(number, contents, live)])
+        values = {name: build.get(ref) for name, ref in marshal.loads(contents[0])[1]}
+        build.fill()
+        process.restore(ckpt.process)
+        walk = Walk(self._root(values, names), self.base, self._is_project).run()
+        wrong = self._differing(walk, ckpt.contents)
+        if wrong:
+            raise CannotRestore("did not come back as recorded: " + ", ".join(wrong[:MAX_NAMED]))
+        return values
+
+    def _must_write(self, number: int, contents: dict[int, bytes], live: Walk) -> bool:
+        content = contents[number]
+        if not content or number == 0:
+            return False
+        return live.contents.get(number) != content or _refers_to_new(content, len(self.base.objects))
+
+    def _fetch(self, key: str) -> bytes:
+        kept = self._entry_blobs.get(key)
+        return self._blobs.get(key) if kept is None else kept
+
+
+def _refers_to_new(content: bytes, first_new: int) -> bool:
+    """True if a content names a new object: the live one under that number may be another."""
+    def look(part: Any) -> bool:
+        if type(part) is tuple and len(part) == 1 and type(part[0]) is int:
+            return bool(part[0] >= first_new)
+        return isinstance(part, (tuple, list)) and any(look(item) for item in part)
+    return look(marshal.loads(content)[1:])

@@ -1,0 +1,232 @@
+"""The walk: everything reachable from a guard, as numbered nodes with comparable contents.
+
+A walk starts at a `Root` (the names of the guard's frame and the namespaces of the project's
+modules) and visits every reachable object once, breadth first. The first walk of a guard is its
+*base*: its objects are the *entry objects*, each known by its number and by its path (parent
+number and edge), and held, so that ids are not reused. Later walks give the same numbers to the
+entry objects and new ones to new objects. A node's content is `marshal` bytes in which other nodes
+appear by number: two equal contents mean equal state.
+"""
+from __future__ import annotations
+
+import marshal
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import xxhash
+
+from . import atoms
+from .kinds import Kind, kind_of, load_libraries
+from .roots import Root
+
+MARSHAL_VERSION = 2  # the last version without references: equal values give equal bytes
+@dataclass
+class Base:
+    """The entry objects of a guard, by number."""
+
+    objects: list[Any]
+    parents: list[int]
+    edges: list[Any]
+    digests: list[bytes]
+    index: dict[int, int] = field(default_factory=dict)
+
+    def path(self, number: int) -> str:
+        """How a user would write the way to an entry object."""
+        steps = []
+        while number > 0:
+            steps.append(edge_text(self.edges[number]))
+            number = self.parents[number]
+        return "".join(reversed(steps)).lstrip(".")
+
+    def packed(self) -> bytes:
+        """What the store keeps of it: paths and digests, no contents."""
+        return marshal.dumps((self.parents, self.edges, self.digests), MARSHAL_VERSION)
+
+
+def digest(content: bytes) -> bytes:
+    return xxhash.xxh3_128_digest(content)
+
+
+class Walk:
+    """One visit of everything reachable from a root.
+
+    After `run`, `contents` maps node numbers to content bytes, `blobs` maps hashes to objects
+    whose bytes have them (storages, arrays), `opaque` lists what could not be looked into and
+    `lost` the new objects that no restore can make again, each with its path in words.
+    """
+
+    def __init__(self, root: Root, base: Base | None, is_project: Callable[[str], bool]) -> None:
+        self.root = root
+        self.base = base
+        self.is_project = is_project
+        self._base_index = base.index if base else {}
+        self._new_index: dict[int, int] = {}
+        self.first_new = len(base.objects) if base else 0
+        self.new_objects: list[Any] = []
+        self.new_parents: list[int] = []
+        self.new_edges: list[Any] = []
+        self.contents: dict[int, bytes] = {}
+        self.blobs: dict[str, Any] = {}
+        self.opaque: list[tuple[int, str]] = []
+        self.lost: list[tuple[int, str]] = []
+        self._queue: deque[int] = deque()
+        self._seen: set[int] = set()
+        self._late: list[int] = []
+        self.current = 0
+
+    # -- what kinds use while reading ---------------------------------------------------
+    def ref(self, obj: Any, edge: Any) -> Any:
+        """The encoded reference to a child of the node being read."""
+        kind = type(obj)
+        if kind in atoms.PLAIN:
+            return obj
+        number = self._number(obj)
+        if number is None:
+            atom = self._atom(obj, kind)
+            if atom is not None:
+                return atom
+            number = self._new(obj, edge)
+        if number not in self._seen:
+            self._seen.add(number)
+            self._queue.append(number)
+        return (number,)
+
+    def number_of_id(self, value: int) -> int | None:
+        """The node whose id() is value, among those seen so far."""
+        number = self._base_index.get(value)
+        return self._new_index.get(value) if number is None else number
+
+    def later(self) -> bool:
+        """True while a content that depends on every node's number must be put off."""
+        if self.current in self._late:
+            return False
+        self._late.append(self.current)
+        return True
+
+    def blob(self, key: str, holder: Any) -> None:
+        self.blobs[key] = holder
+
+    # -- running ------------------------------------------------------------------------
+    def run(self) -> Walk:
+        load_libraries()
+        self.ref(self.root, ("root",)) if self.base is None else self._visit_root()
+        queue, late_done = self._queue, 0
+        while queue or late_done < len(self._late):
+            if queue:
+                self._read(queue.popleft())
+            else:
+                self._read(self._late[late_done])
+                late_done += 1
+        return self
+
+    def _visit_root(self) -> None:
+        self._seen.add(0)
+        self._queue.append(0)
+
+    def _read(self, number: int) -> None:
+        self.current = number
+        obj = self.root if number == 0 else self.object(number)
+        kind = kind_of(type(obj))
+        content = kind.read(obj, self)
+        if content is not None:
+            self.contents[number] = marshal.dumps(content, MARSHAL_VERSION)
+
+    def object(self, number: int) -> Any:
+        if number < self.first_new:
+            assert self.base is not None
+            return self.base.objects[number]
+        return self.new_objects[number - self.first_new]
+
+    def _number(self, obj: Any) -> int | None:
+        number = self._base_index.get(id(obj))
+        return self._new_index.get(id(obj)) if number is None else number
+
+    def _new(self, obj: Any, edge: Any) -> int:
+        number = self.first_new + len(self.new_objects)
+        self._new_index[id(obj)] = number
+        self.new_objects.append(obj)
+        self.new_parents.append(self.current)
+        self.new_edges.append(edge)
+        return number
+
+    def _atom(self, obj: Any, kind: type) -> tuple[Any, ...] | None:
+        if kind is dict:
+            for space in self.root.modules:
+                if obj is space.names:
+                    return ("G", space.name)
+            return None
+        return atoms.atom(obj, kind, self.is_project)
+
+    # -- results ------------------------------------------------------------------------
+    def as_base(self) -> Base:
+        """The base that this first walk found."""
+        digests = [digest(self.contents.get(number, b"")) for number in range(len(self.new_objects))]
+        return Base(self.new_objects, self.new_parents, self.new_edges, digests, self._new_index)
+
+    def changed(self) -> dict[int, bytes]:
+        """Contents of the entry objects that differ from the base, and of all new objects."""
+        assert self.base is not None
+        digests = self.base.digests
+        return {number: content for number, content in self.contents.items()
+                if number >= self.first_new or digest(content) != digests[number]}
+
+    def path(self, number: int) -> str:
+        """How a user would write the way to a node: ``model.fc.weight``."""
+        steps: list[str] = []
+        while number > 0:
+            if number < self.first_new:
+                assert self.base is not None
+                parent, edge = self.base.parents[number], self.base.edges[number]
+            else:
+                parent = self.new_parents[number - self.first_new]
+                edge = self.new_edges[number - self.first_new]
+            steps.append(edge_text(edge))
+            number = parent
+        return "".join(reversed(steps)).lstrip(".")
+
+
+def edge_text(edge: Any) -> str:
+    """One step of a path in words."""
+    tag = edge[0]
+    if tag == "a":
+        return f".{edge[1]}"
+    if tag == "n":
+        return f".{edge[1]}" if edge[2] == "" else f".{edge[2]}"
+    if tag in ("k", "dv", "e"):
+        return f"[{edge[1]}]"
+    if tag == "d":
+        return f"[{edge[1]!r}]"
+    if tag == "ns":
+        return ""
+    return f".<{tag}>"
+
+
+def follow_all(parents: Iterable[int], edges: Iterable[Any], root: Root) -> list[Any]:
+    """The live entry objects for recorded paths, None where a path leads nowhere."""
+    found: list[Any] = []
+    for parent, edge in zip(parents, edges):
+        if edge[0] == "root":
+            found.append(root)
+            continue
+        holder = found[parent]
+        try:
+            found.append(None if holder is None else _follow(holder, edge))
+        except (AttributeError, KeyError, IndexError, TypeError, ValueError):
+            found.append(None)
+    return found
+
+
+def _follow(holder: Any, edge: Any) -> Any:
+    kind: Kind = kind_of(type(holder))
+    return kind.follow(holder, edge)
+
+
+def live_base(recorded: bytes, root: Root) -> Base:
+    """The base of a replayed guard: recorded numbers, live objects."""
+    load_libraries()
+    parents, edges, digests = marshal.loads(recorded)
+    objects = follow_all(parents, edges, root)
+    index = {id(obj): number for number, obj in reversed(list(enumerate(objects))) if obj is not None}
+    return Base(objects, parents, edges, digests, index)

@@ -1,0 +1,87 @@
+"""Following the recorded run event by event.
+
+The cursor stands at the next event that the replay has not yet seen happen. What the program does
+again (enters a loop, begins an iteration, writes a line) must be what comes next; where it is not,
+the replay has diverged and says so.
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from .script import Event, Script
+
+STRUCTURAL = frozenset({"L", "I", "X", "Z", "E"})
+
+
+@dataclass(frozen=True)
+class Edits:
+    """How the edited program differs from the recorded one, as far as events are concerned.
+
+    Attributes:
+        lines: (file id, recorded line) -> line in the edited file.
+        dropped: (file id, recorded line) of output statements that were removed or edited.
+        probes: file id -> lines of the edited file that belong to probes.
+        regions: file id -> recorded regions that hold probes.
+    """
+
+    lines: dict[tuple[str, int], int] = field(default_factory=dict)
+    dropped: frozenset[tuple[str, int]] = frozenset()
+    probes: dict[str, frozenset[int]] = field(default_factory=dict)
+    regions: dict[str, frozenset[int]] = field(default_factory=dict)
+
+
+class Cursor:
+    """The place in the recorded run."""
+
+    def __init__(self, script: Script, edits: Edits) -> None:
+        self.events = script.events
+        self.edits = edits
+        self.position = 0
+
+    def is_dropped(self, event: Event) -> bool:
+        return (event[2], event[3]) in self.edits.dropped
+
+    def peek(self, wanted: str) -> Event | None:
+        """The next event of interest, if it has this tag ("w" means text on standard output)."""
+        while self.position < len(self.events):
+            event = self.events[self.position]
+            tag = event[0]
+            if tag == "w" and (event[1] != 1 or self.is_dropped(event)):
+                self.position += 1
+            elif tag in STRUCTURAL or tag == "w":
+                return event if tag == wanted else None
+            elif tag == "c" and wanted == "c":
+                return event
+            else:
+                self.position += 1
+        return None
+
+    @property
+    def ended(self) -> bool:
+        """True once only a killed run's end lies ahead."""
+        return self.position >= len(self.events)
+
+    def take(self, wanted: str) -> Event | None:
+        """Like peek; the cursor moves past what it returns."""
+        event = self.peek(wanted)
+        if event is not None:
+            self.position += 1
+        return event
+
+    def jump(self, position: int, emit: Callable[[int, str], None]) -> None:
+        """Move to a later event, giving out the recorded text on the way."""
+        for event in self.events[self.position:position]:
+            if event[0] == "w" and not self.is_dropped(event):
+                emit(event[1], self.text(event))
+        self.position = position
+
+    def text(self, event: Event) -> str:
+        """Recorded text; line numbers in it are those of the edited file."""
+        text: str = event[4]
+        if event[5]:
+            new = self.edits.lines.get((event[2], event[3]), event[3])
+            if new != event[3]:
+                text = re.sub(rf"(?<![\d.]){event[3]}(?![\d.])", str(new), text)
+        return text

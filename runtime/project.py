@@ -1,0 +1,47 @@
+"""The project's modules as the runtime knows them: their files, namespaces and region marks."""
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from .errors import CannotRestore
+from .roots import Namespace, Root
+
+
+class Project:
+    """Every project module that the run has loaded, in order."""
+
+    def __init__(self) -> None:
+        self.spaces: dict[str, Namespace] = {}
+        self.files: dict[str, str] = {}            # code file name -> file id
+        self.paths: dict[str, str] = {}            # file id -> code file name
+        self.marks: dict[str, bytearray] = {}      # file id -> one byte a region
+        self.binds: dict[str, tuple[str, ...]] = {}  # block id -> names it may rebind
+
+    def add(self, name: str, file: str, path: str, namespace: dict[str, Any] | None,
+            binds: dict[str, tuple[str, ...]] | None = None) -> None:
+        self.files[path] = file
+        self.paths[file] = path
+        self.binds.update(binds or {})
+        if namespace is not None:
+            self.spaces[name] = Namespace(name, namespace)
+
+    def is_project(self, module: str) -> bool:
+        return module in self.spaces or module == "__mp_main__"
+
+    def root(self, frame: dict[str, Any]) -> Root:
+        return Root(frame, list(self.spaces.values()))
+
+    def space(self, name: str) -> Namespace:
+        """A module's namespace; it is imported if the replay has not come to that yet."""
+        if name not in self.spaces:
+            try:
+                importlib.import_module(name)
+            except Exception as error:
+                raise CannotRestore(f"the module {name} cannot be imported: {error}") from None
+        if name not in self.spaces:
+            raise CannotRestore(f"the module {name} is no longer a module of the project")
+        return self.spaces[name]
+
+    def new_marks(self, file: str, count: int) -> bytearray:
+        return self.marks.setdefault(file, bytearray(count))

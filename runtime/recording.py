@@ -1,0 +1,294 @@
+"""Recording: guards that write the journal and take checkpoints."""
+from __future__ import annotations
+
+import mmap
+import sys
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from .checkpoint import Snapshots
+from .graph import Base
+from .guards import INERT, USEFUL_DEPTH, Guard, OpenLoop, Stack
+from .journal import JournalWriter
+from .output import locate
+from .policy import Policy
+from .project import Project
+from .roots import is_hidden
+from .store import BlobWriter
+
+MAX_VALUE_CHARS = 60  # longer strings do not name an iteration
+
+
+class Marks:
+    """Which regions ran: cleared at each block's entry, gathered at its exit, merged into the outer one's."""
+
+    def __init__(self, project: Project, journal: JournalWriter) -> None:
+        self._project = project
+        self._journal = journal
+        self._known: dict[tuple[tuple[str, bytes], ...], int] = {}
+
+    def push(self) -> dict[str, bytes]:
+        """Save the marks so far and clear them."""
+        saved = {}
+        for file, marks in self._project.marks.items():
+            saved[file] = bytes(marks)
+            marks[:] = bytes(len(marks))
+        return saved
+
+    def hits(self) -> int:
+        """The number of the current set of marks, written to the journal when it is new."""
+        key = tuple((file, bytes(marks)) for file, marks in self._project.marks.items() if any(marks))
+        number = self._known.get(key)
+        if number is None:
+            number = self._known[key] = len(self._known)
+            self._journal.add(["H", number, {file: [i for i, hit in enumerate(marks) if hit] for file, marks in key}])
+        return number
+
+    def pop(self, saved: dict[str, bytes]) -> None:
+        """Merge saved marks back into the current ones."""
+        for file, old in saved.items():
+            marks = self._project.marks[file]
+            for i, hit in enumerate(old):
+                if hit:
+                    marks[i] = 1
+
+
+class Flag:
+    """One byte that forked children share with this process."""
+
+    def __init__(self) -> None:
+        self._shared = mmap.mmap(-1, 1)
+
+    @property
+    def value(self) -> int:
+        return self._shared[0]
+
+    @value.setter
+    def value(self, value: int) -> None:
+        self._shared[0] = value
+
+
+class RecordLoop(OpenLoop):
+    """A loop that is being recorded, at depth 0 or 1."""
+
+    __slots__ = ("recorder", "base", "began", "spent", "saved", "iterator", "seen")
+
+    def __init__(self, recorder: Recorder, block: str, names: tuple[str, ...], frame: Any, depth: int) -> None:
+        super().__init__(block, names, frame, depth)
+        self.recorder = recorder
+        self.base: Base | None = None
+        self.saved: dict[str, bytes] = {}
+        self.iterator: Any = None
+        self.seen: dict[str, Any] = {}  # plain module-level names at the last boundary
+
+    def over(self, iterable: Any) -> Any:
+        """A main loop's iterator is part of its state: the base is taken once it is there."""
+        if self.depth:
+            return iterable
+        self.iterator = iter(iterable)
+        self.recorder.start_base(self)
+        return self.iterator
+
+    def boundary(self) -> bool:
+        self.iteration += 1
+        self.recorder.boundary(self)
+        return False
+
+    def leave(self) -> bool:
+        if self.frame is not None:
+            self.recorder.leave(self, {})
+        return False
+
+    def returning(self, value: Any) -> Any:
+        if self.frame is not None:
+            self.outcome = "return"
+            self.recorder.leave(self, {"return": value})
+        return value
+
+
+def _plain(names: Iterable[str], values: dict[str, Any]) -> dict[str, Any]:
+    """Those of the names that hold short plain values."""
+    return {name: values[name] for name in names
+            if type(values.get(name)) in (int, str) and len(str(values[name])) <= MAX_VALUE_CHARS}
+
+
+class Recorder:
+    """One recorded run."""
+
+    def __init__(self, folder: Path, overhead: float, warn: Callable[[str], None]) -> None:
+        self.project = Project()
+        self.stack = Stack()
+        self.journal = JournalWriter(folder)
+        self.blobs = BlobWriter(folder)
+        self.policy = Policy(overhead)
+        self.marks = Marks(self.project, self.journal)
+        self.snapshots = Snapshots(self.blobs, self.project.is_project)
+        self.warn = warn
+        self.began = time.perf_counter()
+        self.broken = False  # the store failed: training goes on, recording does not
+        self.foreign = Flag()
+        self._foreign_seen = False
+        self._told: set[str] = set()
+
+    # -- loops --------------------------------------------------------------------------
+    def loop(self, block: str, names: tuple[str, ...], frame: Any, skippable: bool) -> Guard:
+        if self.broken:
+            return INERT
+        for gone in self.stack.prune(frame, block):
+            self._close_raised(gone)
+        depth = len(self.stack.loops)
+        if depth >= USEFUL_DEPTH:
+            return INERT
+        guard = RecordLoop(self, block, names or self.project.binds.get(block, ()), frame, depth)
+        self.stack.loops.append(guard)
+        self._safely(lambda: self._enter(guard))
+        return guard
+
+    def _enter(self, loop: RecordLoop) -> None:
+        self.journal.add(["L", loop.block])
+        loop.saved = self.marks.push()
+        if loop.depth:
+            self._start_base(loop)
+        loop.began, loop.spent = time.perf_counter(), self.policy.spent
+
+    def start_base(self, loop: RecordLoop) -> None:
+        self._safely(lambda: self._start_base(loop))
+
+    def _start_base(self, loop: RecordLoop) -> None:
+        """Keep the entry state, if checkpoints of this loop are worth their cost."""
+        block = self._exit_id(loop)
+        first_main = not loop.depth and not self.policy.costs(block).executions and self.policy.overhead > 0
+        if first_main or self.policy.wants(block, self._elapsed()):
+            started = time.perf_counter()
+            loop.base, key = self.snapshots.enter(self.project.root(self._names(loop)), full=not loop.depth)
+            self.journal.add(["B", key], now=True)
+            self.policy.spent += time.perf_counter() - started
+
+    @staticmethod
+    def _names(loop: RecordLoop) -> dict[str, Any]:
+        """The frame's names, and the main loop's iterator under a name that no variable can have."""
+        return loop.locals() | ({} if loop.iterator is None else {"for": loop.iterator})
+
+    @staticmethod
+    def _exit_id(loop: RecordLoop) -> str:
+        return loop.block if loop.depth else f"{loop.block} (main)"
+
+    def boundary(self, loop: RecordLoop) -> None:
+        self._safely(lambda: self._boundary(loop))
+
+    def _boundary(self, loop: RecordLoop) -> None:
+        for gone in self.stack.close(loop):
+            self._close_raised(gone)
+        block = f"{loop.block} (iteration)"
+        if loop.iteration:
+            self._measure(loop, block)
+        hits = self.marks.hits()
+        self.marks.push()
+        ckpt = None
+        if loop.iteration == 0 and loop.base is None and loop.iterator is None:
+            self._start_base(loop)  # a while loop
+        elif loop.iteration and loop.base is not None and self.policy.wants(block, self._elapsed()):
+            ckpt = self._take(loop, block, self._names(loop))
+        self.journal.add(["I", loop.iteration, self._values(loop), ckpt, hits], now=ckpt is not None)
+        loop.began, loop.spent = time.perf_counter(), self.policy.spent
+
+    def leave(self, loop: RecordLoop, extra: dict[str, Any]) -> None:
+        self._safely(lambda: self._leave(loop, extra))
+        loop.frame = None
+
+    def _leave(self, loop: RecordLoop, extra: dict[str, Any]) -> None:
+        for gone in self.stack.close(loop):
+            self._close_raised(gone)
+        if self.stack.loops:
+            self.stack.loops.pop()
+        block = self._exit_id(loop)
+        seconds = self._measure(loop, block)
+        hits = self.marks.hits()
+        self.marks.pop(loop.saved)
+        ckpt = self._take(loop, block, loop.locals() | extra) if loop.base is not None else None
+        if self._heard_others():
+            self.note(f"{loop.block}: a worker or another thread wrote text; it is executed on replay")
+            ckpt = None
+        self.journal.add(["X", loop.outcome, round(seconds, 6), ckpt, hits], now=ckpt is not None)
+
+    def _close_raised(self, loop: OpenLoop) -> None:
+        self.journal.add(["Z", loop.block])
+        if isinstance(loop, RecordLoop):
+            self.marks.pop(loop.saved)
+        loop.frame = None
+
+    def _measure(self, loop: RecordLoop, block: str) -> float:
+        """Seconds since the last boundary less what florc itself took."""
+        seconds = time.perf_counter() - loop.began - (self.policy.spent - loop.spent)
+        self.policy.ran(block, seconds)
+        return seconds
+
+    def _take(self, loop: RecordLoop, block: str, names: dict[str, Any]) -> list[str] | None:
+        assert loop.base is not None
+        started = time.perf_counter()
+        ckpt, opaque = self.snapshots.take(loop.base, self.project.root(names))
+        self.policy.materialized(block, time.perf_counter() - started)
+        if opaque:
+            self.note(f"{loop.block}: florc cannot see inside {', '.join(opaque[:3])}; "
+                      "what holds it is executed on replay")
+            return None
+        return ckpt
+
+    def _values(self, loop: RecordLoop) -> dict[str, Any]:
+        """The plain values by which a user may name this iteration."""
+        if loop.frame.f_locals is not loop.frame.f_globals:
+            names = loop.locals()
+            return _plain(loop.names, names)
+        found = _plain([name for name in loop.frame.f_globals if not is_hidden(name)], loop.frame.f_globals)
+        changed = {name: value for name, value in found.items() if loop.seen.get(name) != value}
+        loop.seen = found
+        return changed
+
+    # -- output and notes -----------------------------------------------------------------
+    def wrote(self, fd: int, text: str) -> None:
+        """Text that the main thread's program has written."""
+        file, line, numbered = locate(sys._getframe(2), self.project.files)
+        self._safely(lambda: self.journal.add(["w", fd, file, line, text, int(numbered)], now=True))
+
+    def wrote_elsewhere(self) -> None:
+        """Text from another thread: it went out, but belongs to no place in the program."""
+        self._foreign_seen = True
+
+    def event(self, event: list[Any]) -> None:
+        """A clock reading, a file event, a module: what is not about loops."""
+        self._safely(lambda: self.journal.add(event))
+
+    def _heard_others(self) -> bool:
+        """True if text has come from elsewhere (a loader's worker, another thread) since last asked."""
+        heard = bool(self.foreign.value) or self._foreign_seen
+        self.foreign.value, self._foreign_seen = 0, False
+        return heard
+
+    def note(self, words: str) -> None:
+        if words not in self._told:
+            self._told.add(words)
+            self.journal.add(["n", words])
+
+    def finish(self, code: int) -> None:
+        self._safely(lambda: self._finish(code))
+
+    def _finish(self, code: int) -> None:
+        self.journal.add(["E", code])
+        self.journal.sync()
+        self.blobs.sync()
+
+    def _elapsed(self) -> float:
+        return time.perf_counter() - self.began
+
+    def _safely(self, action: Callable[[], Any]) -> None:
+        """Do what recording needs; whatever fails, training goes on without it."""
+        if self.broken:
+            return
+        try:
+            action()
+        except Exception as error:
+            self.broken = True
+            self.stack.loops.clear()
+            self.warn(f"recording stops here, the program goes on: {type(error).__name__}: {error}")

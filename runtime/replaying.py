@@ -1,0 +1,468 @@
+"""Replaying: guards that skip what holds no probe, put states back, and follow the journal."""
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .checkpoint import MAX_NAMED, LiveState
+from .emitter import Emitter
+from .errors import CannotRestore, NeedsExecution, ReplayDone, StoreError
+from .guards import INERT, USEFUL_DEPTH, Guard, OpenLoop, Stack
+from .lockstep import Cursor, Edits
+from .output import locate
+from .project import Project
+from .script import Iteration, LoopRun, Script, touches
+from .store import BlobReader
+
+MAX_PROBLEMS = 20  # inexact places told by name
+
+
+@dataclass
+class Tally:
+    """What a replay did, for its summary."""
+
+    executed: dict[int, set[int]] = field(default_factory=dict)  # main loop -> iterations
+    restored: dict[int, set[int]] = field(default_factory=dict)
+    blocks_skipped: int = 0
+    blocks_executed: int = 0
+    fired: dict[tuple[str, int], int] = field(default_factory=dict)
+    state_compared: int = 0
+    state_equal: int = 0
+    output_compared: int = 0
+    output_equal: int = 0
+    restore_seconds: float = 0.0
+    problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the user asked for.
+
+    Attributes:
+        selected: main loop number -> iterations of --at; None without --at.
+        new_only: print only what probes write.
+        scratch: skip nothing: an earlier attempt could not put a state back exactly.
+    """
+
+    selected: dict[int, frozenset[int]] | None = None
+    new_only: bool = False
+    scratch: bool = False
+
+
+class Restart(BaseException):
+    """This attempt cannot go on exactly; the reason in words. The replay starts again, skipping nothing."""
+
+
+class ReplayLoop(OpenLoop):
+    """A loop that is being replayed, at depth 0 or 1."""
+
+    __slots__ = ("replayer", "run", "number", "wanted", "state", "iterator", "skippable", "ran_block", "jumped",
+                 "must_compare")
+
+    def __init__(self, replayer: Replayer, run: LoopRun, names: tuple[str, ...], frame: Any, depth: int) -> None:
+        super().__init__(run.block, names, frame, depth)
+        self.replayer = replayer
+        self.run = run
+        self.number = -1
+        self.wanted: list[int] = []
+        self.state: LiveState | None = None
+        self.iterator: Any = None
+        self.skippable = True
+        self.ran_block = False
+        self.jumped = False
+
+    def over(self, iterable: Any) -> Any:
+        if self.depth:
+            return iterable
+        self.iterator = iter(iterable)
+        self.replayer.start(self)
+        return self.iterator
+
+    def boundary(self) -> bool:
+        if self.frame is None or self.replayer.off:
+            return False
+        return self.replayer.boundary(self)
+
+    def leave(self) -> bool:
+        if self.frame is not None:
+            self.replayer.leave(self, {})
+        return (self.skipped or self.done) and self.run.outcome == "return"
+
+    def returning(self, value: Any) -> Any:
+        if self.frame is not None:
+            self.replayer.leave(self, {"return": value})
+        return value
+
+    def all_names(self) -> dict[str, Any]:
+        return self.locals() | ({} if self.iterator is None else {"for": self.iterator})
+
+
+class Replayer:
+    """One replay of one recorded run."""
+
+    def __init__(self, folder: Path, script: Script, edits: Edits, wish: Wish,
+                 emit: Emitter) -> None:
+        self.project = Project()
+        self.stack = Stack()
+        self.blobs = BlobReader(folder)
+        self.script = script
+        self.edits = edits
+        self.wish = wish
+        self.cursor = Cursor(script, edits)
+        self.tally = Tally()
+        self.off = False       # diverged for good: the program simply runs
+        self.showing = wish.selected is None
+        self.skipped_any = False
+        self.on_jump: Callable[[int], None] = lambda position: None
+        self._emit = emit
+        self._main_numbers = {run.start: number for number, run in enumerate(script.main_loops)}
+        self._probe_lines = edits.probes
+
+    # -- entering -------------------------------------------------------------------------
+    def loop(self, block: str, names: tuple[str, ...], frame: Any, skippable: bool) -> Guard:
+        if self.off:
+            return INERT
+        if self.is_probe(frame):
+            return INERT
+        for _ in self.stack.prune(frame, block):
+            self.cursor.take("Z")
+        depth = len(self.stack.loops)
+        if depth >= USEFUL_DEPTH:
+            return INERT
+        event = self.cursor.take("L")
+        if event is None or event[1] != block:
+            self.diverge(f"the loop {block} is entered where the recorded run did otherwise")
+            return INERT
+        run = self.script.at[self.cursor.position - 1]
+        guard = ReplayLoop(self, run, names or self.project.binds.get(block, ()), frame, depth)
+        guard.skippable = skippable
+        self.stack.loops.append(guard)
+        if depth == 0:
+            self._enter_main(guard)
+        else:
+            self._enter_block(guard)
+        return guard
+
+    def _enter_main(self, loop: ReplayLoop) -> None:
+        loop.number = self._main_numbers[loop.run.start]
+        loop.wanted = self._wanted(loop)
+        exit_kept = loop.skippable and loop.run.ckpt and loop.run.base and loop.run.outcome
+        if not loop.wanted and exit_kept and not self.wish.scratch:
+            self._skip(loop, self._state(loop, loop.locals()))
+            self.tally.restored.setdefault(loop.number, set()).update(range(len(loop.run.iterations)))
+
+    def _wanted(self, loop: ReplayLoop) -> list[int]:
+        """The iterations that must run, in order."""
+        run, last = loop.run, len(loop.run.iterations) - 1
+        if self.wish.scratch:
+            return list(range(last + 1))
+        wanted = [i for i, iteration in enumerate(run.iterations) if touches(iteration.hits, self.edits.regions)]
+        if self.wish.selected is not None:
+            chosen = self.wish.selected.get(loop.number, frozenset())
+            return [i for i in wanted if i in chosen]
+        if last >= 0 and not (loop.skippable and run.ckpt and run.outcome) and last not in wanted:
+            wanted.append(last)  # the way out of this loop must be gone
+        return wanted
+
+    def _enter_block(self, loop: ReplayLoop) -> None:
+        run = loop.run
+        usable = loop.skippable and run.ckpt and run.base and run.outcome and not self.wish.scratch
+        if not usable or touches(run.hits, self.edits.regions):
+            self._execute(loop, keep=bool(run.ckpt and run.base))
+            return
+        state = self._state(loop, loop.locals())
+        if state is None or state.entry_differences:
+            self._execute(loop, keep=False)
+            return
+        self._skip(loop, state)
+        self.tally.blocks_skipped += 1
+
+    def _execute(self, loop: ReplayLoop, keep: bool) -> None:
+        """Run a block; with `keep`, its exit will be compared with the recorded one."""
+        self.tally.blocks_executed += 1
+        outer = self.stack.loops[0]
+        assert isinstance(outer, ReplayLoop)
+        outer.ran_block = True
+        self.tally.executed.setdefault(outer.number, set()).add(outer.iteration)
+        if keep:
+            loop.state = self._state(loop, loop.locals())
+
+    def _state(self, loop: ReplayLoop, names: dict[str, Any]) -> LiveState | None:
+        if loop.run.base is None:
+            return None
+        try:
+            return LiveState(self.blobs, loop.run.base, loop.run.checkpoints, names, self.project.space,
+                             self.project.is_project)
+        except (CannotRestore, StoreError) as error:
+            self.note(f"{loop.block}: {error}; executed instead")
+            return None
+
+    def _skip(self, loop: ReplayLoop, state: LiveState | None) -> None:
+        assert loop.run.ckpt is not None
+        values = self._restore(loop, state, loop.run.ckpt, loop.locals())
+        loop.bind(values)
+        loop.skipped = True
+        self._move(loop, loop.run.end)
+
+    def _restore(self, loop: ReplayLoop, state: LiveState | None, ckpt: list[str],
+                 names: dict[str, Any]) -> dict[str, Any]:
+        started = time.perf_counter()
+        try:
+            if state is None:
+                raise CannotRestore("its entry state was not kept")
+            values = state.restore(ckpt, names)
+        except (CannotRestore, StoreError, NeedsExecution) as error:
+            raise self._stop(Restart(f"{loop.block}: {error}")) from None
+        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, RuntimeError, ImportError) as error:
+            raise self._stop(Restart(f"{loop.block}: {type(error).__name__}: {error}")) from None
+        self.skipped_any = True
+        self.tally.restore_seconds += time.perf_counter() - started
+        return values
+
+    # -- iterations -----------------------------------------------------------------------
+    def start(self, loop: ReplayLoop) -> None:
+        """The iterator of a for loop is there: this is the state that its checkpoints refer to."""
+        if loop.frame is not None and not self.off:
+            loop.state = self._state(loop, loop.all_names())
+
+    def boundary(self, loop: ReplayLoop) -> bool:
+        """At the top of an iteration: check the state, or jump to where it is worth going on."""
+        for _ in self.stack.close(loop):
+            self.cursor.take("Z")
+        self._close_iteration(loop)
+        loop.iteration += 1
+        event = self.cursor.take("I")
+        if event is None or event[1] != loop.iteration:
+            self.diverge(f"{loop.block} begins iteration {loop.iteration}, which the recorded run did not")
+            return False
+        put_back = self._arrive(loop)
+        target = next((i for i in loop.wanted if i >= loop.iteration), None)
+        if target is None and self._finished(loop):
+            raise self._stop(ReplayDone())
+        if target != loop.iteration and not self.wish.scratch:
+            put_back = self._jump(loop, target) or put_back
+        self._show(loop, loop.iteration)
+        return put_back
+
+    def _close_iteration(self, loop: ReplayLoop) -> None:
+        """Book the iteration just run."""
+        if loop.iteration < 0 or loop.done:
+            return
+        run = loop.run.iterations[loop.iteration]
+        if loop.iteration not in loop.wanted or not run.blocks or self.wish.scratch:
+            loop.ran_block = True
+        book = self.tally.executed if loop.ran_block else self.tally.restored
+        book.setdefault(loop.number, set()).add(loop.iteration)
+        loop.ran_block = False
+
+    def _arrive(self, loop: ReplayLoop) -> bool:
+        """Compare with the recorded state; at the very first iteration put back what small things differ."""
+        if loop.iteration == 0:
+            if loop.iterator is None:
+                loop.state = self._state(loop, loop.locals())
+            return self._check_entry(loop)
+        ckpt = loop.run.iterations[loop.iteration].ckpt
+        if ckpt and loop.state is not None:
+            self._compare(loop, loop.state, ckpt, loop.all_names(), f"at iteration {loop.iteration}")
+        return False
+
+    def _check_entry(self, loop: ReplayLoop) -> bool:
+        state = loop.state
+        if state is None or not state.entry_differences:
+            return False
+        try:
+            values = state.restore_entry(loop.all_names())
+        except (CannotRestore, StoreError, NeedsExecution) as error:
+            self.problem(f"before {loop.block} the program is not where the recorded run was: "
+                         f"{', '.join(state.entry_differences[:MAX_NAMED])} ({error})")
+            return False
+        loop.bind(values)
+        return True
+
+    def _finished(self, loop: ReplayLoop) -> bool:
+        """True if --at asked for nothing that lies ahead."""
+        selected = self.wish.selected
+        return selected is not None and not any(
+            number > loop.number or (number == loop.number and any(i >= loop.iteration for i in chosen))
+            for number, chosen in selected.items())
+
+    def _jump(self, loop: ReplayLoop, target: int | None) -> bool:
+        """Go to the checkpoint nearest before the target (None: the loop's exit). False: just run on."""
+        run = loop.run
+        if target is None and run.ckpt and loop.skippable and run.outcome:
+            return self._jump_to_exit(loop)
+        last = len(run.iterations) - 1 if target is None else target
+        for i in range(last, loop.iteration, -1):
+            ckpt = run.iterations[i].ckpt
+            if ckpt and loop.state is not None:
+                self._book_jump(loop, i)
+                values = self._restore(loop, loop.state, ckpt, loop.all_names())
+                self._move(loop, run.iterations[i].start + 1)
+                loop.iteration = i
+                loop.bind(values)
+                return True
+        return False
+
+    def _jump_to_exit(self, loop: ReplayLoop) -> bool:
+        assert loop.run.ckpt is not None
+        self._book_jump(loop, len(loop.run.iterations))
+        values = self._restore(loop, loop.state, loop.run.ckpt, loop.all_names())
+        self._move(loop, loop.run.end)
+        loop.bind(values)
+        loop.done = True
+        return True
+
+    def _book_jump(self, loop: ReplayLoop, to: int) -> None:
+        self.tally.restored.setdefault(loop.number, set()).update(range(loop.iteration, to))
+
+    def _move(self, loop: ReplayLoop, position: int) -> None:
+        """Move the cursor, giving out what was written on the way."""
+        while self.cursor.position < position:
+            stop = next((iteration for iteration in self._main_iterations(loop)
+                         if self.cursor.position <= iteration.start < position), None)
+            self.cursor.jump(min(position, stop.start) if stop else position, self.recorded)
+            if stop:
+                self._show(loop, loop.run.iterations.index(stop))
+                self.cursor.jump(stop.start + 1, self.recorded)
+        self.on_jump(position)
+        if loop.depth == 0 and position == loop.run.end:
+            self.showing = self.wish.selected is None
+
+    def _main_iterations(self, loop: ReplayLoop) -> list[Iteration]:
+        return loop.run.iterations if loop.depth == 0 and self.wish.selected is not None else []
+
+    def _show(self, loop: ReplayLoop, iteration: int) -> None:
+        if self.wish.selected is not None:
+            self.showing = iteration in self.wish.selected.get(loop.number, ())
+
+    # -- leaving --------------------------------------------------------------------------
+    def leave(self, loop: ReplayLoop, extra: dict[str, Any]) -> None:
+        for _ in self.stack.close(loop):
+            self.cursor.take("Z")
+        if self.stack.loops:
+            self.stack.loops.pop()
+        names = loop.locals() if not (loop.skipped or loop.done or self.off) else {}
+        loop.frame = None
+        if loop.skipped or loop.done or self.off:
+            return
+        if loop.depth == 0:
+            self._close_iteration(loop)
+            self.showing = self.wish.selected is None
+        if self.cursor.take("X") is None:
+            self.diverge(f"{loop.block} ends where the recorded run went on")
+        elif loop.run.ckpt and loop.state is not None:
+            self._compare(loop, loop.state, loop.run.ckpt, names | extra, "at its end")
+        if loop.depth == 0 and self._finished_all(loop):
+            raise self._stop(ReplayDone())
+
+    def _finished_all(self, loop: ReplayLoop) -> bool:
+        selected = self.wish.selected
+        return selected is not None and not any(number > loop.number and chosen
+                                                for number, chosen in selected.items())
+
+    def _compare(self, loop: ReplayLoop, state: LiveState, ckpt: list[str], names: dict[str, Any],
+                 where: str) -> None:
+        try:
+            wrong = state.compare(ckpt, names)
+        except (CannotRestore, StoreError) as error:
+            self.note(f"{loop.block} {where}: not compared: {error}")
+            return
+        self.tally.state_compared += 1
+        if not wrong:
+            self.tally.state_equal += 1
+            return
+        words = f"{loop.block} {where}: not as recorded: {', '.join(wrong[:MAX_NAMED])}"
+        if len(wrong) > MAX_NAMED:
+            words += f" and {len(wrong) - MAX_NAMED} more"
+        self.inexact(words)
+
+    # -- output ---------------------------------------------------------------------------
+    def is_probe(self, frame: Any) -> bool:
+        """True if the code running in frame was reached through a line the user added."""
+        files, lines = self.project.files, self._probe_lines
+        while frame is not None:
+            file = files.get(frame.f_code.co_filename)
+            if file is not None and frame.f_lineno in lines.get(file, ()):
+                return True
+            frame = frame.f_back
+        return False
+
+    def wrote(self, fd: int, text: str) -> None:
+        """Text that the program now writes: a probe's goes out, the rest as it was recorded."""
+        frame = sys._getframe(2)
+        if self.is_probe(frame):
+            file, line, _ = locate(frame, self.project.files)
+            self.tally.fired[(file, line)] = self.tally.fired.get((file, line), 0) + 1
+            self._out(fd, text)
+        elif fd != 1 or self.off:
+            self.recorded(fd, text)
+        else:
+            self._follow(text, frame)
+
+    def _follow(self, text: str, frame: Any) -> None:
+        event = self.cursor.take("w")
+        if event is None:
+            file, line, _ = locate(frame, self.project.files)
+            self.diverge(f"{file}:{line} writes {text[:60]!r}, which the recorded run did not")
+            self.recorded(1, text)
+            return
+        recorded = self.cursor.text(event)
+        self.tally.output_compared += 1
+        if recorded == text:
+            self.tally.output_equal += 1
+        else:
+            self.inexact(f"{event[2]}:{event[3]} now writes {text[:60]!r}, recorded was {recorded[:60]!r}")
+        self.recorded(1, recorded)
+
+    def recorded(self, fd: int, text: str) -> None:
+        """Give out text of the recorded program."""
+        if not self.wish.new_only:
+            self._out(fd, text)
+
+    def _out(self, fd: int, text: str) -> None:
+        if self.showing:
+            self._emit(fd, text)
+
+    def clock(self, name: str, value: Any, frame: Any) -> Any:
+        """The recorded reading of a clock, where the recorded run read it too."""
+        if self.off or self.is_probe(frame):
+            return value
+        event = self.cursor.peek("c")
+        if event is None or event[1] != name:
+            return value
+        self.cursor.position += 1
+        return event[2]
+
+    # -- trouble --------------------------------------------------------------------------
+    def diverge(self, words: str) -> None:
+        """The program does what the recorded run did not."""
+        if self.cursor.ended and self.script.exit_code is None:
+            raise self._stop(ReplayDone())  # the recorded run was killed here
+        self.inexact(words)
+        self.off = True
+        self.showing = self.showing or self.wish.selected is None
+
+    def inexact(self, words: str) -> None:
+        """Something differs from the record. If anything was skipped so far, try again without."""
+        if self.skipped_any and not self.wish.scratch:
+            raise self._stop(Restart(words))
+        self.problem(words)
+
+    def _stop(self, end: BaseException) -> BaseException:
+        """End the program: nothing that it writes on its way out counts."""
+        self._emit.muted = True
+        self.off = True
+        return end
+
+    def problem(self, words: str) -> None:
+        if len(self.tally.problems) < MAX_PROBLEMS and words not in self.tally.problems:
+            self.tally.problems.append(words)
+
+    def note(self, words: str) -> None:
+        if words not in self.tally.notes:
+            self.tally.notes.append(words)

@@ -1,0 +1,100 @@
+"""Putting a recorded state back: entry objects in place, new objects made and bound."""
+from __future__ import annotations
+
+import marshal
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from . import atoms
+from .errors import CannotRestore
+from .graph import Base
+from .kinds import Iterator, kind_of
+from .lost import Lost
+
+
+class Build:
+    """One restore. Gives kinds the live value of every encoded reference.
+
+    Args:
+        base: the live entry objects by recorded number.
+        contents: contents of every node that is to be written or made, by number.
+        fetch: bytes of a blob by its hash.
+        allowed: per namespace, the names the record knew.
+    """
+
+    def __init__(self, base: Base, contents: Mapping[int, bytes], fetch: Callable[[str], bytes],
+                 allowed: Mapping[str, frozenset[str]]) -> None:
+        self.base = base
+        self.contents = contents
+        self.fetch = fetch
+        self.allowed = allowed
+        self._made: dict[int, Any] = {}
+        self._unfilled: list[tuple[Any, Any]] = []
+
+    def get(self, ref: Any) -> Any:
+        """The live value of an encoded reference (new objects may still be empty)."""
+        if type(ref) is not tuple:
+            return ref
+        return self._node(ref[0]) if len(ref) == 1 else atoms.resolve(ref)
+
+    def whole(self, ref: Any) -> Any:
+        """Like get, but what is new is filled."""
+        value = self.get(ref)
+        self.fill()
+        return value
+
+    def is_new(self, obj: Any) -> bool:
+        return any(obj is made for made in self._made.values())
+
+    def _node(self, number: int) -> Any:
+        if number < len(self.base.objects):
+            found = self.base.objects[number]
+            if found is None:
+                raise CannotRestore(f"the program no longer has what the record had at {self.base.path(number)}")
+            return found
+        if number not in self._made:
+            content = marshal.loads(self.contents[number])
+            kind = kind_for_tag(content[0])
+            made = self._made[number] = kind.make(content, self)
+            if type(made) is Lost:
+                object.__setattr__(made, "_content", content)
+            else:
+                self._unfilled.append((made, content))
+        return self._made[number]
+
+    def fill(self) -> None:
+        """Fill every object made so far, and those made meanwhile."""
+        while self._unfilled:
+            made, content = self._unfilled.pop()
+            kind_of(type(made)).write(made, content, self)
+
+    def apply(self, numbers: list[int]) -> None:
+        """Write the contents of these entry objects into the live ones."""
+        loaded = [(self._node(number), marshal.loads(self.contents[number])) for number in numbers]
+        for obj, content in loaded:
+            if content[0] == Iterator.tag:
+                Iterator.advance(obj, content[2])
+        for obj, content in sorted(loaded, key=_order):
+            kind = kind_of(type(obj))
+            if kind.tag != content[0]:
+                raise CannotRestore(f"a {kind.tag} stands where the record had a {content[0]}")
+            kind.write(obj, content, self)
+            self.fill()
+
+
+def _order(item: tuple[Any, Any]) -> int:
+    """Storages first: tensors and what hangs on them refer to them."""
+    return 0 if item[1][0] == "storage" else 1
+
+
+_BY_TAG: dict[str, Any] = {}
+
+
+def kind_for_tag(tag: str) -> Any:
+    """The kind that writes a content with this tag."""
+    if tag not in _BY_TAG:
+        from . import kinds
+        for kind in list(kinds._KINDS.values()) + [kind for _, kind in kinds._BASES] + [
+                kinds._REDUCED, kinds._LIVE, kinds._INSTANCE, kinds._FILE, kinds._ITERATOR, *kinds.LIBRARY_KINDS]:
+            _BY_TAG[kind.tag] = kind
+    return _BY_TAG[tag]

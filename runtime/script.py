@@ -1,0 +1,118 @@
+"""The journal read as a tree: main loops, their iterations, the blocks run in them."""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+Event = list[Any]
+Hits = dict[str, frozenset[int]]
+UNKNOWN: Hits = {}
+
+
+@dataclass
+class Iteration:
+    """One iteration of a main loop: events[start:end]."""
+
+    start: int
+    values: dict[str, Any]
+    ckpt: list[str] | None
+    end: int = 0
+    hits: Hits | None = None   # None: not known, because the loop never got to its end
+    blocks: list[LoopRun] = field(default_factory=list)
+
+
+@dataclass
+class LoopRun:
+    """One run through a guarded loop: events[start:end], `end` just after its exit event."""
+
+    block: str
+    start: int
+    depth: int
+    end: int = 0
+    base: str | None = None
+    iterations: list[Iteration] = field(default_factory=list)
+    outcome: str = ""          # "" where an exception or a kill ended it
+    seconds: float = 0.0
+    ckpt: list[str] | None = None
+    hits: Hits | None = None
+
+    @property
+    def checkpoints(self) -> list[list[str]]:
+        """Every checkpoint of this run."""
+        found = [iteration.ckpt for iteration in self.iterations if iteration.ckpt]
+        return found + ([self.ckpt] if self.ckpt else [])
+
+
+@dataclass
+class Script:
+    """A recorded run, as replay follows it."""
+
+    events: list[Event]
+    main_loops: list[LoopRun] = field(default_factory=list)
+    at: dict[int, LoopRun] = field(default_factory=dict)   # by the position of the entering event
+    notes: list[str] = field(default_factory=list)
+    exit_code: int | None = None                           # None: killed
+
+
+def parse(events: list[Event]) -> Script:
+    """Build the tree."""
+    script = Script(events)
+    stack: list[LoopRun] = []
+    table: dict[int, Hits] = {}
+    for position, event in enumerate(events):
+        tag = event[0]
+        if tag == "L":
+            _enter(script, stack, LoopRun(event[1], position, len(stack)))
+        elif tag == "B" and stack:
+            stack[-1].base = event[1]
+        elif tag == "H":
+            table[event[1]] = {file: frozenset(regions) for file, regions in event[2].items()}
+        elif tag == "I" and stack:
+            _iterate(stack[-1], position, event, table)
+        elif tag in ("X", "Z") and stack:
+            _leave(stack.pop(), position, event, table)
+        elif tag == "n":
+            script.notes.append(event[1])
+        elif tag == "E":
+            script.exit_code = event[1]
+    for run in stack:
+        _end(run, len(events))
+    return script
+
+
+def _enter(script: Script, stack: list[LoopRun], run: LoopRun) -> None:
+    script.at[run.start] = run
+    if not stack:
+        script.main_loops.append(run)
+    elif stack[-1].iterations:
+        stack[-1].iterations[-1].blocks.append(run)
+    stack.append(run)
+
+
+def _iterate(run: LoopRun, position: int, event: Event, table: dict[int, Hits]) -> None:
+    if run.iterations:
+        run.iterations[-1].end = position
+        run.iterations[-1].hits = table.get(event[4], {})
+    run.iterations.append(Iteration(position, event[2], event[3]))
+
+
+def _leave(run: LoopRun, position: int, event: Event, table: dict[int, Hits]) -> None:
+    _end(run, position + 1)
+    if event[0] == "X":
+        run.outcome, run.seconds, run.ckpt = event[1], event[2], event[3]
+        run.hits = table.get(event[4], {})
+        if run.iterations:
+            run.iterations[-1].hits = run.hits
+
+
+def _end(run: LoopRun, end: int) -> None:
+    run.end = end
+    if run.iterations:
+        run.iterations[-1].end = end
+
+
+def touches(hits: Hits | None, probed: dict[str, frozenset[int]]) -> bool:
+    """True if any probed region ran; unknown hits count as yes."""
+    if hits is None:
+        return True
+    return any(not regions.isdisjoint(hits.get(file, ())) for file, regions in probed.items())

@@ -1,0 +1,280 @@
+"""The one session of a process: what stands between the program and the world while it runs.
+
+`start_record` or `start_replay` puts the stand-ins in place (output, clocks, files, import
+watchers), `add_module` tells of each project module before it executes, `finish` takes everything
+away and says what the process's exit code is.
+"""
+from __future__ import annotations
+
+import os
+import random
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .clocks import Clocks
+from .emitter import Emitter, restart
+from .errors import NeedsExecution, ReplayDone
+from .files import FileRecorder, FileReplayer
+from .guards import INERT, Guard
+from .imports import Watcher
+from .lockstep import Edits
+from .output import Tap, streams
+from .recording import Recorder
+from .replaying import Replayer, Restart, Tally, Wish
+from .script import Script
+
+FILE_LIMIT = 64 << 20  # bytes of one file kept: a prior content, or one that the run reads back
+EXIT_INEXACT = 65
+ENDS: tuple[type[BaseException], ...] = (ReplayDone, Restart, NeedsExecution)
+
+
+@dataclass(frozen=True)
+class RecordConfig:
+    """What a recording needs to know."""
+
+    run_dir: Path
+    store: Path
+    script: str
+    overhead: float
+    warn: Callable[[str], None] = lambda text: None
+
+
+@dataclass(frozen=True)
+class ReplayConfig:
+    """What a replay needs to know.
+
+    Attributes:
+        script: the recorded run, parsed.
+        overlay: folder for what the program writes.
+        report: called at the end with the tally and the words of a restart before, if there was one.
+    """
+
+    run_dir: Path
+    store: Path
+    script: Script
+    edits: Edits
+    wish: Wish
+    overlay: Path
+    report: Callable[[Tally, str], None]
+    told: Callable[[str], None] = lambda text: None
+    environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))
+    folder: str = field(default_factory=os.getcwd)
+
+
+class _Session:
+    """What recording and replaying have in common."""
+
+    def __init__(self, run: Recorder | Replayer, files: Any) -> None:
+        self.run = run
+        self.files = files
+        self.thread = threading.get_ident()
+        self.pid = os.getpid()
+        self.taps: list[tuple[int, Tap]] = []
+        self.clocks: Clocks | None = None
+        self.watcher: Watcher | None = None
+
+    def is_mine(self) -> bool:
+        return threading.get_ident() == self.thread and os.getpid() == self.pid
+
+    def start(self, read_clock: Callable[[str, Any, Any], Any], seeds: dict[str, Callable[[Any], None]]) -> None:
+        self.files.install()
+        self.clocks = Clocks(self.run.project.files, read_clock)
+        self.clocks.install()
+        self.watcher = Watcher({"numpy.random": seeds["numpy"], "torch": self.files.patch_torch})
+        for number, stream in streams():
+            self._tap(number, stream)
+
+    def _tap(self, number: int, stream: Any) -> None:
+        def write(text: str) -> Any:
+            return self.write(tap, number, text)
+
+        tap = Tap(stream, write)
+        self.taps.append((number, tap))
+
+    def write(self, tap: Tap, number: int, text: str) -> Any:
+        raise NotImplementedError
+
+    def stop(self) -> None:
+        for _, tap in self.taps:
+            tap.remove()
+        if self.watcher is not None:
+            self.watcher.remove()
+        if self.clocks is not None:
+            self.clocks.remove()
+        self.files.uninstall()
+
+
+class _Recording(_Session):
+    run: Recorder
+
+    def write(self, tap: Tap, number: int, text: str) -> Any:
+        written = tap.original(text)
+        if self.is_mine():
+            self.run.wrote(number, text)
+        elif os.getpid() != self.pid:
+            self.run.foreign.value = 1
+        else:
+            self.run.wrote_elsewhere()
+        return written
+
+    def read_clock(self, name: str, value: Any, frame: Any) -> Any:
+        self.run.event(["c", name, value])
+        return value
+
+
+class _Replaying(_Session):
+    run: Replayer
+
+    def write(self, tap: Tap, number: int, text: str) -> Any:
+        if not self.is_mine():
+            return tap.original(text)
+        self.run.wrote(number, text)
+        return len(text)
+
+
+_active: _Session | None = None
+_config: ReplayConfig | None = None
+_emitter: Emitter | None = None
+
+
+def _forget() -> None:
+    """In a forked child nothing is recorded or replayed; its output is its own."""
+    global _active
+    if isinstance(_active, _Replaying):
+        for _, tap in _active.taps:
+            tap.remove()
+    if _active is not None and _active.clocks is not None:
+        _active.clocks.remove()
+    if not isinstance(_active, _Recording):
+        _active = None
+    else:
+        _active.run.broken = True
+
+
+os.register_at_fork(after_in_child=_forget)
+
+
+def start_record(config: RecordConfig) -> None:
+    """Begin to record the program that is about to run."""
+    global _active
+    recorder = Recorder(config.run_dir, config.overhead, config.warn)
+    store = os.path.realpath(config.store)
+
+    def keep(data: bytes) -> str:
+        return recorder.blobs.put(data)
+
+    files = FileRecorder(lambda event: recorder.event(["f", list(event)]), keep, _ignorer(store), FILE_LIMIT)
+    session = _Recording(recorder, files)
+    version, internal, gauss = random.getstate()
+    recorder.event(["R", "random", [version, list(internal), gauss]])
+
+    def numpy_seed(module: Any) -> None:
+        name, keys, place, has_gauss, gauss = module.get_state(legacy=True)
+        recorder.event(["R", "numpy", [name, keys.tolist(), place, has_gauss, gauss]])
+
+    session.start(session.read_clock, {"numpy": numpy_seed})
+    _active = session
+
+
+def start_replay(config: ReplayConfig) -> None:
+    """Begin to replay."""
+    global _active, _config, _emitter
+    _config = config
+    _emitter = Emitter(os.environ)
+    replayer = Replayer(config.run_dir, config.script, config.edits,
+                        Wish(config.wish.selected, config.wish.new_only, config.wish.scratch or _emitter.again),
+                        _emitter)
+    events = [(position, _tuple(event[1])) for position, event in enumerate(config.script.events) if event[0] == "f"]
+    files = FileReplayer(config.overlay, events, replayer.blobs.get, lambda: replayer.is_probe(sys._getframe(1)),
+                         replayer.problem, _ignorer(os.path.realpath(config.store)))
+    replayer.on_jump = files.skip_to
+    session = _Replaying(replayer, files)
+    seeds = {event[1]: event[2] for event in config.script.events if event[0] == "R"}
+    if "random" in seeds:
+        version, internal, gauss = seeds["random"]
+        random.setstate((version, tuple(internal), gauss))
+
+    def numpy_seed(module: Any) -> None:
+        if "numpy" in seeds:
+            name, keys, place, has_gauss, gauss = seeds["numpy"]
+            module.set_state((name, keys, place, has_gauss, gauss))
+
+    session.start(replayer.clock, {"numpy": numpy_seed})
+    _emitter.writers = {number: tap.original for number, tap in session.taps}
+    _active = session
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(value)
+
+
+def _ignorer(store: str) -> Callable[[str], bool]:
+    prefixes = tuple({os.path.realpath(prefix) + os.sep for prefix in (sys.prefix, sys.base_prefix)})
+
+    def ignore(path: str) -> bool:
+        return path == store or path.startswith(store + os.sep) or path.startswith(prefixes)
+
+    return ignore
+
+
+def add_module(name: str, file: str, path: str, source: bytes, namespace: dict[str, Any] | None) -> None:
+    """Tell of a project module that is about to execute."""
+    if _active is None or not _active.is_mine():
+        return
+    run = _active.run
+    if namespace is None and name in sys.modules:
+        namespace = vars(sys.modules[name])
+    run.project.add(name, file, path, namespace)
+    if isinstance(run, Recorder):
+        run.event(["M", name, file, path, run.blobs.put(source)])
+
+
+def loop(block: str, *names: str, skippable: bool = True) -> Guard:
+    """Open a guard: what instrumented text calls before each guarded loop."""
+    session = _active
+    if session is None or threading.get_ident() != session.thread:
+        return INERT
+    return session.run.loop(block, names, sys._getframe(1), skippable)
+
+
+def marks(file: str, count: int) -> bytearray:
+    """One byte for each region of a file, set by the code of the region when it runs."""
+    if _active is None:
+        return bytearray(count)
+    return _active.run.project.new_marks(file, count)
+
+
+def finish(code: int, error: BaseException | None = None) -> int:
+    """End the session; the exit code of the process. A replay that must begin again does not return."""
+    global _active
+    session, _active = _active, None
+    if session is None:
+        return code
+    session.stop()
+    if isinstance(session, _Recording):
+        session.run.finish(code)
+        return code
+    assert isinstance(session, _Replaying) and _config is not None and _emitter is not None
+    return _finish_replay(session.run, code, error)
+
+
+def _finish_replay(replayer: Replayer, code: int, error: BaseException | None) -> int:
+    assert _config is not None and _emitter is not None
+    if isinstance(error, (Restart, NeedsExecution)):
+        words = str(error) or "a value was needed that no checkpoint holds"
+        if not replayer.wish.scratch:
+            _config.told(f"starting again without skipping: {words}")
+            restart(_emitter, words, _config.environment, _config.folder)
+        replayer.problem(words)
+    if isinstance(error, ReplayDone):
+        code = replayer.script.exit_code or 0
+    elif not replayer.off and code != (replayer.script.exit_code if replayer.script.exit_code is not None else code):
+        replayer.problem(f"the program exits with {code}, recorded was {replayer.script.exit_code}")
+    if not _emitter.finish():
+        replayer.problem("what was printed before starting again was not what this attempt printed")
+    _config.report(replayer.tally, _emitter.reason)
+    return EXIT_INEXACT if replayer.tally.problems else code

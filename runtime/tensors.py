@@ -1,0 +1,211 @@
+"""Kinds for torch: tensors, storages, generators. Loaded once the program has imported torch."""
+from __future__ import annotations
+
+import ctypes
+import functools
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import torch
+import xxhash
+
+from .errors import CannotRestore, NeedsExecution
+from .kinds import Kind, add_library, class_ref, follow_attribute, instance_dict, read_attributes, write_attributes
+
+if TYPE_CHECKING:
+    from .graph import Walk
+    from .restore import Build
+
+INLINE_BYTES = 1024  # storages up to this size stand in the content itself: a blob each costs more
+
+
+def storage_bytes(storage: Any) -> Any:
+    """The bytes of a storage as something with the buffer protocol (no copy on the CPU)."""
+    size = storage.nbytes()
+    if size == 0:
+        return b""
+    if storage.device.type != "cpu":
+        flat = torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)
+        storage = flat.cpu().untyped_storage()
+        return bytes((ctypes.c_char * size).from_address(storage.data_ptr()))
+    return (ctypes.c_char * size).from_address(storage.data_ptr())
+
+
+def fill_storage(storage: Any, data: Any) -> None:
+    """Write bytes into a storage in place, and let autograd know that it changed."""
+    if storage.nbytes() != len(data):
+        storage.resize_(len(data))
+    if len(data):
+        flat = torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the buffer is read-only, and only read
+            flat.copy_(torch.frombuffer(data, dtype=torch.uint8))
+
+
+class Storage(Kind):
+    """The memory behind tensors; shared by views and tied weights."""
+
+    tag = "storage"
+
+    def read(self, obj: Any, walk: Walk) -> tuple[Any, ...]:
+        size, device = obj.nbytes(), str(obj.device)
+        data = storage_bytes(obj)
+        if size <= INLINE_BYTES:
+            return (self.tag, size, device, bytes(data))
+        key = xxhash.xxh3_128_hexdigest(data)
+        walk.blob(key, obj)
+        return (self.tag, size, device, key)
+
+    def make(self, content: Any, build: Build) -> Any:
+        return torch.UntypedStorage(content[1], device=content[2])
+
+    def write(self, obj: Any, content: Any, build: Build) -> None:
+        data = content[3] if isinstance(content[3], bytes) else build.fetch(content[3])
+        fill_storage(obj, bytearray(data))
+
+
+class Tensor(Kind):
+    """A view of a storage, with its gradient and its place in autograd."""
+
+    tag = "tensor"
+
+    def read(self, obj: Any, walk: Walk) -> tuple[Any, ...]:
+        if not _is_plain(obj):
+            return self._unseen(obj, walk)
+        graph = None if obj.grad_fn is None else _graph_name(obj)
+        grad = obj.grad if graph is None else None
+        return (self.tag, class_ref(obj, walk), str(obj.dtype).removeprefix("torch."), tuple(obj.shape),
+                tuple(obj.stride()), obj.storage_offset(), walk.ref(obj.untyped_storage(), ("st",)),
+                obj.requires_grad, graph, None if grad is None else walk.ref(grad, ("g",)),
+                read_attributes(obj, walk) if instance_dict(obj) else None)
+
+    @staticmethod
+    def _unseen(obj: Any, walk: Walk) -> tuple[Any, ...]:
+        """Sparse, quantized and other tensors without a strided storage: by their pickle."""
+        import io
+        buffer = io.BytesIO()
+        try:
+            torch.save(obj.detach(), buffer)
+        except Exception:
+            walk.opaque.append((walk.current, f"a {obj.layout} tensor"))
+            return ("saved tensor", None)
+        return ("saved tensor", buffer.getvalue())
+
+    def follow(self, holder: Any, edge: Any) -> Any:
+        if edge[0] == "st":
+            return holder.untyped_storage()
+        return holder.grad if edge[0] == "g" else follow_attribute(holder, edge)
+
+    def make(self, content: Any, build: Build) -> Any:
+        view = self._view(content, build)
+        graph = content[8]
+        if graph is not None:
+            return _stub(graph)(view)
+        cls = build.get(content[1])
+        if issubclass(cls, torch.nn.Parameter):
+            return cls._make_subclass(cls, view, content[7]) if cls is torch.nn.Parameter else view.as_subclass(cls)
+        made = view if cls is torch.Tensor else view.as_subclass(cls)
+        return made.requires_grad_(content[7]) if content[7] else made
+
+    @staticmethod
+    def _view(content: Any, build: Build) -> Any:
+        storage = build.get(content[6])
+        build.fill()
+        dtype = getattr(torch, content[2])
+        return torch.empty(0, dtype=dtype, device=storage.device).set_(storage, content[5], content[3], content[4])
+
+    def write(self, obj: Any, content: Any, build: Build) -> None:
+        if content[8] is None and not self._in_place(obj, content, build):
+            if obj.grad_fn is not None:
+                raise CannotRestore("a tensor with an autograd graph stands where the record had a leaf")
+            obj.data = self._view(content, build)
+        if content[8] is None:
+            if obj.requires_grad != content[7]:
+                obj.requires_grad_(content[7])
+            obj.grad = None if content[9] is None else build.whole(content[9])
+        elif not build.is_new(obj) and not self._in_place(obj, content, build):
+            raise CannotRestore("a tensor with an autograd graph cannot be put back in place")
+        if content[10] is not None:
+            write_attributes(obj, content[10], build)
+
+    @staticmethod
+    def _in_place(obj: Any, content: Any, build: Build) -> bool:
+        same_view = (tuple(obj.shape) == content[3] and tuple(obj.stride()) == content[4]
+                     and obj.storage_offset() == content[5] and str(obj.dtype) == f"torch.{content[2]}")
+        return same_view and obj.untyped_storage() is build.get(content[6])
+
+
+class SavedTensor(Kind):
+    """Content of tensors without a strided storage."""
+
+    tag = "saved tensor"
+
+    def make(self, content: Any, build: Build) -> Any:
+        import io
+        if content[1] is None:
+            raise CannotRestore("a tensor whose bytes cannot be saved")
+        return torch.load(io.BytesIO(content[1]), weights_only=False)  # this user's own record
+
+
+class TorchGenerator(Kind):
+    """A private torch.Generator."""
+
+    tag = "torch.Generator"
+
+    def read(self, obj: Any, walk: Walk) -> tuple[Any, ...]:
+        return (self.tag, str(obj.device), bytes(storage_bytes(obj.get_state().untyped_storage())))
+
+    def make(self, content: Any, build: Build) -> Any:
+        return torch.Generator(device=content[1])
+
+    def write(self, obj: Any, content: Any, build: Build) -> None:
+        obj.set_state(torch.frombuffer(bytearray(content[2]), dtype=torch.uint8))
+
+
+def _is_plain(obj: Any) -> bool:
+    if obj.layout is not torch.strided or obj.is_quantized or obj.device.type == "meta":
+        return False
+    return not (hasattr(type(obj), "__tensor_flatten__") and type(obj) is not torch.nn.Parameter)
+
+
+def _graph_name(obj: Any) -> str:
+    name = type(obj.grad_fn).__name__
+    return obj.grad_fn.name().rpartition("::")[2] if name == "CppFunction" else name
+
+
+@functools.lru_cache(maxsize=256)
+def _stub(name: str) -> Any:
+    """What gives a restored tensor a grad_fn of the recorded name, whose backward says what is the matter."""
+
+    class Recorded(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, value: Any) -> Any:
+            return value.view_as(value)
+
+        @staticmethod
+        def backward(ctx: Any, *_: Any) -> Any:
+            raise NeedsExecution("the autograd graph of a restored tensor")
+
+    Recorded._backward_cls.__name__ = name  # type: ignore[attr-defined]
+
+    def give(value: Any) -> Any:
+        with torch.enable_grad():
+            return Recorded.apply(value.requires_grad_())
+
+    return give
+
+
+_TENSOR, _STORAGE, _GENERATOR = Tensor(), Storage(), TorchGenerator()
+
+
+def _choose(cls: type) -> Kind | None:
+    if issubclass(cls, torch.Tensor):
+        return _TENSOR
+    if issubclass(cls, torch.UntypedStorage):
+        return _STORAGE
+    if issubclass(cls, torch.Generator):
+        return _GENERATOR
+    return None
+
+
+add_library(_choose, [_TENSOR, _STORAGE, _GENERATOR, SavedTensor()])

@@ -1,0 +1,1 @@
+"""Faults people met elsewhere, each as a small training program that florc must get right."""

@@ -1,0 +1,19 @@
+"""The last batch's loss is never looked at by the program."""
+import torch
+from torch import nn
+
+torch.set_num_threads(1)
+torch.manual_seed(82)
+x = torch.randn(200, 6)
+model = nn.Sequential(nn.Linear(6, 12), nn.Tanh(), nn.Linear(12, 6))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+total = 0.0
+for epoch in range(5):
+    for rows in torch.randperm(200).split(25):
+        loss = nn.functional.mse_loss(model(x[rows]), x[rows])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        total += loss.item()
+    print(f"epoch {epoch}: {total:.4f}")
+print("done")

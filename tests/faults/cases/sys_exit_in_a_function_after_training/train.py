@@ -1,0 +1,32 @@
+"""Leaves with a code that says how the training went."""
+import sys
+
+import torch
+from torch import nn
+
+
+def finish(loss):
+    if loss < 0.9:
+        sys.exit(3)
+    sys.exit("the loss is too high")
+
+
+def main():
+    torch.set_num_threads(1)
+    torch.manual_seed(67)
+    x = torch.randn(200, 6)
+    model = nn.Linear(6, 6)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for epoch in range(5):
+        for rows in torch.randperm(200).split(25):
+            loss = nn.functional.mse_loss(model(x[rows]), x[rows])
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        print(f"epoch {epoch}: {loss.item():.6f}")
+    finish(loss.item())
+    print("never printed")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,5 @@
+import neighbour
+
+for _ in range(2):
+    neighbour.twice(1)
+    raise ValueError("in a module's loop")

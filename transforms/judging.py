@@ -1,0 +1,126 @@
+"""From one finding to a probe or a change."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .knowledge import Facts
+from .look import Surroundings
+from .observe import Verdict, judge
+from .output_only import is_output, output_effects
+from .pairing import Finding
+from .probes import Change, Probe
+from .statements import DEFINITIONS, first_line, header_end, import_gains, is_compound, last_line
+
+NOTHING = Verdict(why="", own=frozenset(), recorded=frozenset(), pure=True, inert=False)
+"""The verdict on a statement that is no longer there."""
+
+DROPPED = "the recorded line made a call that may change state, and that is gone"
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two modules that are matched."""
+
+    tree: ast.Module
+    lines: Sequence[str]
+    facts: Facts
+
+    def text(self, node: ast.stmt) -> str:
+        """Return the first source line of a statement, stripped."""
+        return self.lines[first_line(node) - 1].strip()
+
+
+@dataclass(frozen=True)
+class Court:
+    """Where findings are judged: both modules and what is known around the added code."""
+
+    old: Side
+    new: Side
+    around: Surroundings
+
+    def decide(self, finding: Finding) -> Probe | Change:
+        """Return what a finding is."""
+        if finding.step.kind == "removed":
+            return self._removed(finding)
+        assert finding.step.new is not None
+        if finding.step.kind == "modified":
+            return self._change(finding, _what_changed(finding.step.old[0], self.old))
+        if finding.step.kind == "edited":
+            return self._edited(finding, finding.step.new)
+        return self._added(finding, finding.step.new)
+
+    def _added(self, finding: Finding, node: ast.stmt) -> Probe | Change:
+        scope = finding.place.scope
+        if finding.step.kind == "wrapped":
+            verdict = judge(node, scope, self.around, header_only=True)
+            return self._probe(finding, verdict, "added", (first_line(node), header_end(node)))
+        if finding.step.kind == "extended":
+            verdict = judge(_gained(finding.step.old[0], node), scope, self.around)
+        else:
+            verdict = judge(node, scope, self.around)
+        return self._probe(finding, verdict, "added", (first_line(node), last_line(node)))
+
+    def _edited(self, finding: Finding, node: ast.stmt) -> Probe | Change:
+        effects = list(output_effects(node, self.new.facts))
+        if self._drops(finding.step.old[0], effects):
+            return self._change(finding, DROPPED)
+        verdict = judge(node, finding.place.scope, self.around)
+        return self._probe(finding, verdict, "edited", (first_line(node), last_line(node)))
+
+    def _removed(self, finding: Finding) -> Probe | Change:
+        old = finding.step.old[0]
+        if not is_output(old, self.old.facts):
+            return self._change(finding, "removed")
+        if self._drops(old, []):
+            return self._change(finding, DROPPED)
+        return self._probe(finding, NOTHING, "removed", (finding.new_line, finding.new_line))
+
+    def _drops(self, old: ast.stmt, left: list[str]) -> bool:
+        """Tell whether an output statement did something besides that is not ``left`` in its new form."""
+        for effect in output_effects(old, self.old.facts):
+            if effect not in left:
+                return True
+            del left[: left.index(effect) + 1]
+        return False
+
+    def _probe(self, finding: Finding, verdict: Verdict, kind: str, span: tuple[int, int]) -> Probe | Change:
+        if verdict.why:
+            return self._change(finding, verdict.why)
+        old = finding.step.old[0] if kind != "added" else None
+        return Probe(
+            line=span[0],
+            end_line=span[1],
+            kind=kind,
+            region=finding.place.region,
+            old=(first_line(old), last_line(old)) if old else None,
+            text=self._text(finding),
+            own=verdict.own,
+            recorded=verdict.recorded,
+            pure=verdict.pure,
+            inert=verdict.inert,
+        )
+
+    def _change(self, finding: Finding, why: str) -> Change:
+        return Change(finding.old_line, finding.new_line, self._text(finding), why)
+
+    def _text(self, finding: Finding) -> str:
+        new = finding.step.new
+        return self.new.text(new) if new is not None else self.old.text(finding.step.old[0])
+
+
+def _what_changed(old: ast.stmt, side: Side) -> str:
+    what = "its first line" if is_compound(old) else "it"
+    if isinstance(old, DEFINITIONS):
+        what = "its decorators, arguments, annotations or bases changed; it"
+    return f"changed: {what} was `{side.text(old)}`"
+
+
+def _gained(old: ast.stmt, new: ast.stmt) -> ast.stmt:
+    """Return an import of what an import statement gained, standing where it stands."""
+    gains = list(import_gains(old, new) or ())
+    if isinstance(new, ast.ImportFrom):
+        return ast.copy_location(ast.ImportFrom(new.module, gains, new.level), new)
+    return ast.copy_location(ast.Import(gains), new)

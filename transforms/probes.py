@@ -1,0 +1,55 @@
+"""What matching finds: probes, changes, and where the recorded loops and lines are now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A statement that the user added, edited or removed, and that only observes."""
+
+    line: int
+    """First line in the edited file; of a removed one the line it would stand at."""
+    end_line: int
+    kind: str
+    """``added``, ``edited`` or ``removed``."""
+    region: int
+    """Index of the innermost marked region of the recorded plan that it stands in."""
+    old: tuple[int, int] | None
+    """First and last line in the recorded file of an edited or removed one."""
+    text: str
+    """Its first source line, stripped."""
+    own: frozenset[str]
+    """Names it binds that are the probes' own."""
+    recorded: frozenset[str]
+    """Names it binds that the recorded program of that scope uses too (only where ``isolating``)."""
+    pure: bool
+    """Nothing in it can change state."""
+    inert: bool
+    """It only imports or defines: it shows nothing by itself."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A difference that makes the edited file another program."""
+
+    old_line: int
+    new_line: int
+    text: str
+    """The first source line, stripped: the new one, or the old one of a removed statement."""
+    why: str
+
+
+@dataclass(frozen=True)
+class Match:
+    """How an edited module relates to the recorded one."""
+
+    probes: tuple[Probe, ...]
+    changes: tuple[Change, ...]
+    """Not empty: a changed program."""
+    ids: Mapping[tuple[int, int], str]
+    """(line, col) of a loop in the edited file -> its recorded block id."""
+    lines: Mapping[int, int]
+    """Line in the recorded file -> line in the edited one, for all lines of matched statements."""

@@ -1,0 +1,94 @@
+"""The statement lists whose execution a record marks: functions, classes and branches that call something.
+
+So replay knows in which iterations a line that somebody adds to one of them would have run.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from .names import ScopeNode
+from .plan import MODULE_REGION, Region
+
+Body = Sequence[ast.stmt]
+
+
+def find_regions(tree: ast.Module, compiled: frozenset[ScopeNode]) -> tuple[Region, ...]:
+    """Return the regions of ``tree`` in source order, the module's body first; none in ``compiled`` scopes."""
+    found = [("module", tree.body), *_below(tree, compiled)]
+    return tuple(_region(index, kind, body) for index, (kind, body) in enumerate(found))
+
+
+def module_region() -> Region:
+    """Return the one region of a module that is left as it is."""
+    return _region(MODULE_REGION, "module", [])
+
+
+def _region(index: int, kind: str, body: Body) -> Region:
+    if not body:
+        return Region(index, 1, 0, 1, kind)
+    last = body[-1]
+    return Region(index, body[0].lineno, body[0].col_offset, last.end_lineno or last.lineno, kind)
+
+
+def _below(node: ast.AST, compiled: frozenset[ScopeNode]) -> Iterator[tuple[str, Body]]:
+    """Yield kind and body of the regions inside ``node``."""
+    if node in compiled:
+        return
+    for kind, body in _bodies(node):
+        if kind in ("function", "class") or (kind in _MARKED and _calls(body)):
+            yield kind, body
+        for statement in body:
+            yield from _below(statement, compiled)
+
+
+def _calls(body: Body) -> bool:
+    return any(isinstance(node, ast.Call) for statement in body for node in ast.walk(statement))
+
+
+def _bodies(node: ast.AST) -> Iterator[tuple[str, Body]]:
+    """Yield the statement lists of a statement with their kinds, in source order."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        yield "function", node.body
+    elif isinstance(node, ast.match_case):
+        yield "match", node.body
+    elif isinstance(node, ast.Match):
+        for case in node.cases:
+            yield from _bodies(case)
+    elif isinstance(node, ast.Module):
+        yield "", node.body
+    elif isinstance(node, ast.stmt) and hasattr(node, "body"):
+        yield _KINDS[type(node).__name__], node.body
+        for handler in getattr(node, "handlers", ()):
+            yield "except", handler.body
+        if getattr(node, "orelse", None):
+            yield "elif" if is_elif(node) else "else", node.orelse  # type: ignore[attr-defined]
+        if getattr(node, "finalbody", None):
+            yield "finally", node.finalbody  # type: ignore[attr-defined]
+
+
+_KINDS = {
+    "ClassDef": "class",
+    "If": "if",
+    "For": "for",
+    "AsyncFor": "for",
+    "While": "while",
+    "Try": "try",
+    "TryStar": "try",
+    "With": "with",
+    "AsyncWith": "with",
+}
+
+_MARKED = frozenset([*_KINDS.values(), "function", "except", "else", "finally", "match"])
+"""The module's own body always runs, and an ``elif`` is no list of its own."""
+
+
+def is_elif(node: ast.AST) -> bool:
+    """Tell whether the ``else`` part of ``node`` is an ``elif``: an ``if`` that starts in its column."""
+    return (
+        isinstance(node, ast.If)
+        and len(node.orelse) == 1
+        and isinstance(node.orelse[0], ast.If)
+        and node.orelse[0].col_offset == node.col_offset
+    )
