@@ -19,10 +19,9 @@ __version__ = "0.1.0"
 # public name -> the module that defines it
 _LAZY = {
     "FlorcError": "florc.errors",
-    "log": "florc.runtime",
 }
 
-__all__ = ["FlorcError", "__version__", "log"]
+__all__ = ["FlorcError", "__version__"]
 
 
 def __getattr__(name: str) -> Any:

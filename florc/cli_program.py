@@ -41,7 +41,7 @@ class ProgramCommand(click.Command):
             word = args[position]
             if word == "-m" and position + 1 < len(args):
                 return [*args[: position + 2], "--", *args[position + 2 :]]
-            if word.startswith("-m") and not word.startswith("--"):
+            if word.startswith("-m") and word != "-m":
                 return [*args[: position + 1], "--", *args[position + 1 :]]
             if word in ("--", "-") or not word.startswith("-"):
                 break

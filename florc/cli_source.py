@@ -6,16 +6,16 @@ import difflib
 import json
 import os
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from . import sources
 from .errors import EXIT_USAGE, FlorcError, syntax_error
 
 if TYPE_CHECKING:
-    from .transforms import Instrumented, LoopPlan
+    from .transforms import Instrumented
 
 EXIT_DIFFERENT = 1  # as diff
 
@@ -55,31 +55,18 @@ def instrument(script: str, as_diff: bool, output: str | None, check: str | None
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def explain(script: str, as_json: bool) -> int:
     """Say of each loop whether it is guarded or refused, why, and what it changes."""
-    plan = _instrumented(script).plan
+    from . import transforms
+
+    result = _instrumented(script)
+    plan = result.plan
+    if not plan.refused:
+        plan = transforms.loop_effects(sources.reachable(Path(script)), plan.file, plan)
     if as_json:
-        click.echo(json.dumps(asdict(plan)))
-        return 0
-    if plan.refused:
-        click.echo(f"{script}: runs uninstrumented: {plan.refused}")
-    elif not plan.loops:
-        click.echo(f"{script}: no loops")
-    for loop in plan.loops:
-        for line in _sentences(script, loop):
-            click.echo(line)
+        facts = {"file": plan.file, "refused": plan.refused}
+        click.echo(json.dumps({**facts, "loops": transforms.explain_data(plan, result.original)}))
+    else:
+        click.echo(transforms.explain(plan, result.original), nl=False)
     return 0
-
-
-def _sentences(script: str, loop: LoopPlan) -> list[str]:
-    """What is to be said of one loop."""
-    place = f"{script}:{loop.line}: {loop.id}"
-    if not loop.guarded:
-        return [f"{place}: not guarded: {loop.reason}"]
-    lines = [f"{place}: guarded"]
-    if loop.changes:
-        lines.append("    changes " + ", ".join(loop.changes))
-    if loop.calls:
-        lines.append("    calls " + ", ".join(loop.calls))
-    return lines
 
 
 def _instrumented(script: str) -> Instrumented:

@@ -8,7 +8,7 @@ import sys
 import threading
 import traceback
 from types import SimpleNamespace, TracebackType
-from typing import NoReturn
+from typing import NoReturn, cast
 
 EXIT_EXCEPTION = 1  # python's code after an uncaught exception
 EXIT_INTERRUPT = 130  # the shell's word for a process ended by SIGINT
@@ -108,15 +108,24 @@ def shut_down() -> None:
         threading._shutdown()  # type: ignore[attr-defined]
     except BaseException as error:  # an impatient Ctrl-C: python tells of it and goes on
         strip(error)
-        note = SimpleNamespace(
-            exc_type=type(error),
-            exc_value=error,
-            exc_traceback=error.__traceback__,
-            err_msg=None,
-            object=threading,
-        )
-        sys.unraisablehook(note)
+        _tell_ignored(error)
     atexit._run_exitfuncs()
+
+
+def _tell_ignored(error: BaseException) -> None:
+    """Say what the interpreter says of an exception while it waits for the threads."""
+    telling = sys.unraisablehook
+    if telling is not sys.__unraisablehook__:
+        facts = {"exc_type": type(error), "exc_value": error, "exc_traceback": error.__traceback__}
+        telling(cast("sys.UnraisableHookArgs", SimpleNamespace(**facts, err_msg=None, object=threading)))
+        return
+    since_13 = sys.version_info >= (3, 13)
+    print(
+        f"Exception ignored {'on threading shutdown:' if since_13 else f'in: {threading!r}'}", file=sys.stderr
+    )
+    print("Traceback (most recent call last):", file=sys.stderr)
+    traceback.print_tb(error.__traceback__)
+    print(f"{type(error).__name__}: {error}", file=sys.stderr)
 
 
 def raise_silently(error: KeyboardInterrupt) -> NoReturn:

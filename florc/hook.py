@@ -4,7 +4,7 @@ It stands in `SourceFileLoader.get_code`, where all ways to a module's code meet
 statement, finders of editable installs, `spec_from_file_location`, `importlib.reload`,
 `runpy.run_module`. Specs and loaders stay the ones python makes, and tracebacks through an import
 stay free of florc. A subclass (a test runner's, another tool's hook) is left alone. `runpy.run_path`
-compiles by itself and is met there.
+compiles and executes by itself and is met there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from . import messages
-from .project import Project
+from .project import Project, is_inside
+
+Namespace = dict[str, Any] | None
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class Hooks:
 
     load: Load
     start: Callable[[ModuleType], bool]
-    module: Callable[[Source, dict[str, Any] | None], None]
+    module: Callable[[Source, Namespace], None]
     finish: Callable[[int, BaseException | None], int]
     ends: tuple[type[BaseException], ...] = ()
 
@@ -89,10 +91,29 @@ class _Interceptor:
         self._project = project
         self._hooks = hooks
         self._process = os.getpid()
+        self._run_by_path: list[str] = []  # the folders of files run by path, where their neighbours lie
+        # by id, which the code object kept beside the source holds: equal code may come from two files
+        self._without_namespace: dict[int, tuple[CodeType, Source]] = {}
 
-    def code(self, name: str, path: str, namespace: dict[str, Any] | None, owned: bool) -> CodeType | None:
-        """The code of a project file, None where python is to have its way (also with syntax errors)."""
-        if os.getpid() != self._process or not (owned or self._project.owns(path, name)):
+    def imported(self, name: str, path: str, namespace: Namespace) -> CodeType | None:
+        """The code of a module of the project's, None where python is to have its way."""
+        folder = os.path.abspath(path)
+        nearby = any(is_inside(folder, place) for place in self._run_by_path)
+        if not self._project.owns(path, name) and not (nearby and not self._project.is_installed(folder)):
+            return None
+        return self._load(name, path, namespace)
+
+    def run_by_path(self, path: str) -> CodeType | None:
+        """The code of a file run by its path: the user's, wherever it lies but among installed packages."""
+        full = os.path.abspath(path)
+        if not path.endswith(".py") or self._project.is_installed(full):
+            return None
+        self._run_by_path.append(os.path.dirname(full))
+        return self._load(f"<run {self._project.file_id(full)}>", path, None)
+
+    def _load(self, name: str, path: str, namespace: Namespace) -> CodeType | None:
+        """The code, announced to the session; None in a forked child and for a file python will refuse."""
+        if os.getpid() != self._process:
             return None
         try:
             with io.open_code(os.path.abspath(path)) as stream:
@@ -106,15 +127,20 @@ class _Interceptor:
             return None
         pin_source(source)
         self._hooks.module(source, namespace)
+        if namespace is None:
+            self._without_namespace[id(code)] = code, source
         return code
 
-    def ran_by_path(self, path: str) -> bool:
-        """Whether a file run by its path is the user's: it need not lie in the project's folders."""
-        return path.endswith(".py") and not self._project.is_installed(os.path.abspath(path))
+    def executing(self, code: CodeType, namespace: dict[str, Any]) -> None:
+        """Announce the namespace of code that was loaded without one."""
+        _, source = self._without_namespace.pop(id(code), (code, None))
+        if source is not None and os.getpid() == self._process:
+            self._hooks.module(source, namespace)
 
 
 _python_get_code = SourceFileLoader.get_code
 _runpy_get_code = runpy._get_code_from_file  # type: ignore[attr-defined]
+_runpy_run_code = runpy._run_code  # type: ignore[attr-defined]
 
 
 def install(project: Project, hooks: Hooks) -> None:
@@ -124,29 +150,39 @@ def install(project: Project, hooks: Hooks) -> None:
     def get_code(self: SourceFileLoader, fullname: str) -> CodeType | None:
         code = None
         if type(self) is SourceFileLoader:
-            path = str(self.path)
-            code = interceptor.code(fullname, path, _namespace(fullname, path), owned=False)
+            code = interceptor.imported(fullname, str(self.path), _namespace_of_caller())
         return _python_get_code(self, fullname) if code is None else code
 
     def get_code_from_file(*args: Any) -> Any:
-        path = os.fsdecode(args[-1])
-        code = interceptor.code("<run_path>", path, None, owned=interceptor.ran_by_path(path))
+        code = interceptor.run_by_path(os.fsdecode(args[-1]))
         if code is None:
             return _runpy_get_code(*args)
         # up to Python 3.12 the run name comes first and the path goes back
         return (code, args[-1]) if sys.version_info < (3, 13) else code
 
+    def run_code(code: CodeType, run_globals: dict[str, Any], *rest: Any) -> Any:
+        interceptor.executing(code, run_globals)
+        return _runpy_run_code(code, run_globals, *rest)
+
     SourceFileLoader.get_code = get_code  # type: ignore[assignment, method-assign]
     runpy._get_code_from_file = get_code_from_file  # type: ignore[attr-defined]
+    runpy._run_code = run_code  # type: ignore[attr-defined]
 
 
 def uninstall() -> None:
     """Give python its own way back."""
     SourceFileLoader.get_code = _python_get_code  # type: ignore[method-assign]
     runpy._get_code_from_file = _runpy_get_code  # type: ignore[attr-defined]
+    runpy._run_code = _runpy_run_code  # type: ignore[attr-defined]
 
 
-def _namespace(name: str, path: str) -> dict[str, Any] | None:
-    """The namespace of the module that is being imported, None if it is not in sys.modules yet."""
-    module = sys.modules.get(name)
-    return vars(module) if module is not None and getattr(module, "__file__", None) == path else None
+def _namespace_of_caller() -> Namespace:
+    """The namespace that `exec_module`, two frames up, is about to fill; None for other callers.
+
+    sys.modules does not know it where a file is loaded by its location.
+    """
+    frame = sys._getframe(2)
+    if frame.f_code.co_name != "exec_module":
+        return None
+    module = frame.f_locals.get("module")
+    return vars(module) if isinstance(module, ModuleType) else None

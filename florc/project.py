@@ -46,6 +46,10 @@ def _own_folders() -> tuple[str, ...]:
     return tuple({*rooms, *map(os.path.realpath, rooms)})
 
 
+def _is_own(path: str) -> bool:
+    return any(is_inside(path, folder) for folder in _own_folders())
+
+
 @lru_cache(maxsize=1)
 def _python_folders() -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The standard library's and installed packages' folders, and the prefixes python lives in."""
@@ -90,16 +94,15 @@ class Project:
     def owns(self, path: str, module: str = "") -> bool:
         """Whether the source file at `path`, imported as `module`, is the project's own code."""
         path = os.path.abspath(path)
-        included = bool(self.include) and module.partition(".")[0] in self.include
-        if not included and (not self._is_below(path) or self.is_installed(path)):
-            return False
-        return not any(is_inside(path, folder) for folder in _own_folders())
+        if self.include and module.partition(".")[0] in self.include:
+            return not _is_own(path)
+        return self._is_below(path) and not self.is_installed(path)
 
     def _is_below(self, path: str) -> bool:
         return is_inside(path, self.folder) or is_inside(path, self.root)
 
     def is_installed(self, path: str) -> bool:
-        """Whether a file belongs to python or to an installed package.
+        """Whether a file belongs to python, to an installed package or to florc.
 
         A prefix that holds the project itself (a project in /usr/src, a python in /usr) says nothing.
         """
@@ -107,4 +110,4 @@ class Project:
             return True
         library, prefixes = _python_folders()
         telling = [*library, *(prefix for prefix in prefixes if not is_inside(self.folder, prefix))]
-        return any(is_inside(path, folder) for folder in telling)
+        return any(is_inside(path, folder) for folder in telling) or _is_own(path)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
@@ -115,9 +115,12 @@ def _recorded(blobs: BlobReader, key: str) -> bytes:
 
 def _match(old: bytes, new: bytes, file: str, path: str) -> Match:
     try:
-        return match(old, new, instrument(old, file).plan)
+        plan = instrument(old, file).plan
+        found = match(old, new, plan)
     except (SyntaxError, ValueError) as error:
         raise syntax_error(error, path) from None
+    guarded = {loop.id for loop in plan.loops if loop.guarded}
+    return replace(found, ids={place: block for place, block in found.ids.items() if block in guarded})
 
 
 def _refuse_changes(matches: dict[str, Match]) -> None:

@@ -24,6 +24,16 @@ def array_bytes(array: Any) -> Any:
     return flat.reshape(-1).view(np.uint8).data if flat.size and flat.dtype.itemsize else b""
 
 
+class ArrayBytes:
+    """What a blob is taken from."""
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+
+    def get(self) -> Any:
+        return array_bytes(self._array)
+
+
 class Array(Kind):
     """numpy.ndarray and subclasses. A view of another array is kept as one, so sharing survives."""
 
@@ -52,7 +62,7 @@ class Array(Kind):
         if obj.nbytes <= INLINE_BYTES:
             return bytes(data)
         key = xxhash.xxh3_128_hexdigest(data)
-        walk.blob(key, obj)
+        walk.blob(key, ArrayBytes(obj))
         return key
 
     def follow(self, holder: Any, edge: Any) -> Any:

@@ -15,20 +15,12 @@ from typing import Any
 from . import process
 from .errors import CannotRestore
 from .graph import MARSHAL_VERSION, Base, Walk, digest, live_base
+from .kinds import Iterator
 from .restore import Build
 from .roots import Namespace, Root
 from .store import BlobReader, BlobWriter
 
 MAX_NAMED = 5  # differences told by name; the rest are counted
-
-
-def blob_bytes(holder: Any) -> Any:
-    """The bytes of what a walk found worth a blob of its own: a storage or an array."""
-    if hasattr(holder, "nbytes") and callable(holder.nbytes):
-        from .tensors import storage_bytes
-        return storage_bytes(holder)
-    from .arrays import array_bytes
-    return array_bytes(holder)
 
 
 def _names_of(root: Root) -> list[tuple[str, list[str]]]:
@@ -73,7 +65,7 @@ class Snapshots:
     def _put_blobs(self, walk: Walk, contents: dict[int, bytes]) -> None:
         wanted = {key for content in contents.values() for key in _keys(content)}
         for key in wanted & walk.blobs.keys():
-            self._blobs.put(blob_bytes(walk.blobs[key]), key)
+            self._blobs.put(walk.blobs[key].get(), key)
 
 
 def _keys(content: bytes) -> Iterable[str]:
@@ -123,7 +115,7 @@ class LiveState:
             union.update(marshal.loads(blobs.get(key)))
         walk = Walk(root, self.base, is_project).run()
         self._entry = {number: walk.contents[number] for number in union if number in walk.contents}
-        self._entry_blobs = {key: bytes(blob_bytes(walk.blobs[key]))
+        self._entry_blobs = {key: bytes(walk.blobs[key].get())
                              for content in self._entry.values() for key in _keys(content) if key in walk.blobs}
         self.entry_differences = self._differing(walk, {})
         self._differ = [number for number, content in walk.contents.items()
@@ -189,7 +181,8 @@ class LiveState:
         contents.update(ckpt.contents)
         build = Build(self.base, contents, self._fetch, self.allowed)
         live = Walk(root, self.base, self._is_project).run()
-        build.apply([number for number in self._union if self._must_write(number, contents, live)])
+        build.apply([number for number in self._union if self._must_write(number, contents, live)
+                     and (number in ckpt.contents or not is_iterator(contents[number]))])
         values = {name: build.get(ref) for name, ref in marshal.loads(contents[0])[1]}
         build.fill()
         process.restore(ckpt.process)
@@ -208,6 +201,11 @@ class LiveState:
     def _fetch(self, key: str) -> bytes:
         kept = self._entry_blobs.get(key)
         return self._blobs.get(key) if kept is None else kept
+
+
+def is_iterator(content: bytes) -> bool:
+    """True for what only ever moves forward: where a checkpoint does not know it, it is left where it is."""
+    return bool(marshal.loads(content)[0] == Iterator.tag)
 
 
 def _refers_to_new(content: bytes, first_new: int) -> bool:

@@ -287,7 +287,7 @@ class Calls:
             self._raw[function](self._real(src, source), self._real(dst, target),
                                 src_dir_fd=src_fd, dst_dir_fd=dst_fd)
         elif source is None or target is None:
-            raise error(errno.EXDEV, os.fspath(src))       # between florc's store and user files: as across disks
+            raise error(errno.EXDEV, os.fspath(src))    # florc's store and user files: as two disks
         else:
             self._ask(src, self._view.rename, source, target)
             if from_real:                         # the view has taken a copy
@@ -302,8 +302,8 @@ class Calls:
         else:
             self._ask(dst, self._view.symlink, os.fsdecode(src), place)
 
-    def link(self, src: Any, dst: Any, *, src_dir_fd: int | None = None, dst_dir_fd: int | None = None,
-             follow_symlinks: bool = True) -> None:
+    def link(self, src: Any, dst: Any, *, src_dir_fd: int | None = None,
+             dst_dir_fd: int | None = None, follow_symlinks: bool = True) -> None:
         """Stand for os.link."""
         source, target = self._view.place(src, src_dir_fd), self._view.place(dst, dst_dir_fd, False)
         if source is None or self._view.writes_real(target):

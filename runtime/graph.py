@@ -13,7 +13,7 @@ import marshal
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import xxhash
 
@@ -22,6 +22,13 @@ from .kinds import Kind, kind_of, load_libraries
 from .roots import Root
 
 MARSHAL_VERSION = 2  # the last version without references: equal values give equal bytes
+class Blob(Protocol):
+    """Where the bytes of a blob are taken from."""
+
+    def get(self) -> Any:
+        """The bytes, as an object with the buffer protocol; valid while the holder lives."""
+
+
 @dataclass
 class Base:
     """The entry objects of a guard, by number."""
@@ -68,7 +75,8 @@ class Walk:
         self.new_parents: list[int] = []
         self.new_edges: list[Any] = []
         self.contents: dict[int, bytes] = {}
-        self.blobs: dict[str, Any] = {}
+        self.blobs: dict[str, Blob] = {}
+        self.spans: dict[int, tuple[int, int]] = {}
         self.opaque: list[tuple[int, str]] = []
         self.lost: list[tuple[int, str]] = []
         self._queue: deque[int] = deque()
@@ -105,8 +113,14 @@ class Walk:
         self._late.append(self.current)
         return True
 
-    def blob(self, key: str, holder: Any) -> None:
+    def blob(self, key: str, holder: Blob) -> None:
+        """Bytes too many to stand in a content: their hash does, and they can be had from the holder."""
         self.blobs[key] = holder
+
+    def cover(self, number: int, start: int, end: int) -> None:
+        """A tensor shows these bytes of a storage."""
+        before = self.spans.get(number)
+        self.spans[number] = (start, end) if before is None else (min(start, before[0]), max(end, before[1]))
 
     # -- running ------------------------------------------------------------------------
     def run(self) -> Walk:

@@ -7,6 +7,7 @@ made or written raises `CannotRestore` with the reason in words.
 """
 from __future__ import annotations
 
+import collections
 import functools
 import gc
 import io
@@ -495,7 +496,8 @@ class ProjectClass(Kind):
 
     tag = "class"
     _CODE = (types.FunctionType, staticmethod, classmethod, property, types.GetSetDescriptorType,
-             types.MemberDescriptorType, functools.cached_property)
+             types.MemberDescriptorType, functools.cached_property,
+             type(vars(collections.namedtuple("_", "field"))["field"]))
 
     def read(self, obj: type, walk: Walk) -> tuple[Any, ...]:
         data = []

@@ -92,6 +92,8 @@ class RecordLoop(OpenLoop):
         return self.iterator
 
     def boundary(self) -> bool:
+        if self.frame is None:
+            return False  # the loop went on after a return that a finally or a with took back
         self.iteration += 1
         self.recorder.boundary(self)
         return False

@@ -61,8 +61,8 @@ class Restart(BaseException):
 class ReplayLoop(OpenLoop):
     """A loop that is being replayed, at depth 0 or 1."""
 
-    __slots__ = ("replayer", "run", "number", "wanted", "state", "iterator", "skippable", "ran_block", "jumped",
-                 "must_compare")
+    __slots__ = ("replayer", "run", "number", "wanted", "state", "iterator", "skippable", "ran_block",
+                 "entry_values", "entry_names")
 
     def __init__(self, replayer: Replayer, run: LoopRun, names: tuple[str, ...], frame: Any, depth: int) -> None:
         super().__init__(run.block, names, frame, depth)
@@ -74,7 +74,13 @@ class ReplayLoop(OpenLoop):
         self.iterator: Any = None
         self.skippable = True
         self.ran_block = False
-        self.jumped = False
+        self.entry_values: dict[str, Any] | None = None
+        self.entry_names: dict[str, Any] = {}
+
+    def fresh(self, now: dict[str, Any]) -> set[str]:
+        """Names that are bound otherwise than when the loop was entered."""
+        before = self.entry_names
+        return {name for name, value in now.items() if before.get(name, self) is not value}
 
     def over(self, iterable: Any) -> Any:
         if self.depth:
@@ -229,6 +235,7 @@ class Replayer:
         """The iterator of a for loop is there: this is the state that its checkpoints refer to."""
         if loop.frame is not None and not self.off:
             loop.state = self._state(loop, loop.all_names())
+            self._check_entry(loop)
 
     def boundary(self, loop: ReplayLoop) -> bool:
         """At the top of an iteration: check the state, or jump to where it is worth going on."""
@@ -265,23 +272,32 @@ class Replayer:
         if loop.iteration == 0:
             if loop.iterator is None:
                 loop.state = self._state(loop, loop.locals())
-            return self._check_entry(loop)
+                self._check_entry(loop)
+            return self._bind_entry(loop)
         ckpt = loop.run.iterations[loop.iteration].ckpt
         if ckpt and loop.state is not None:
             self._compare(loop, loop.state, ckpt, loop.all_names(), f"at iteration {loop.iteration}")
         return False
 
-    def _check_entry(self, loop: ReplayLoop) -> bool:
+    def _check_entry(self, loop: ReplayLoop) -> None:
+        """Where the entry state differs from the recorded one in small things, put those back."""
         state = loop.state
         if state is None or not state.entry_differences:
-            return False
+            return
         try:
-            values = state.restore_entry(loop.all_names())
+            loop.entry_names = loop.locals()
+            loop.entry_values = state.restore_entry(loop.all_names())
         except (CannotRestore, StoreError, NeedsExecution) as error:
             self.problem(f"before {loop.block} the program is not where the recorded run was: "
                          f"{', '.join(state.entry_differences[:MAX_NAMED])} ({error})")
+
+    def _bind_entry(self, loop: ReplayLoop) -> bool:
+        """At the first iteration: the entry values for the frame's names, but not for those the loop has just bound."""
+        if loop.entry_values is None:
             return False
-        loop.bind(values)
+        now = loop.locals()
+        loop.bind({**now, **{name: value for name, value in loop.entry_values.items() if name not in loop.fresh(now)}})
+        loop.entry_values = None
         return True
 
     def _finished(self, loop: ReplayLoop) -> bool:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import platform
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime, timezone

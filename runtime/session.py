@@ -191,7 +191,7 @@ def start_replay(config: ReplayConfig) -> None:
     events = [(position, _tuple(event[1])) for position, event in enumerate(config.script.events) if event[0] == "f"]
     files = FileReplayer(config.overlay, events, replayer.blobs.get, lambda: replayer.is_probe(sys._getframe(1)),
                          replayer.problem, _ignorer(os.path.realpath(config.store)))
-    replayer.on_jump = files.skip_to
+    replayer.on_jump = lambda position: files.skip_to(position - 1)
     session = _Replaying(replayer, files)
     seeds = {event[1]: event[2] for event in config.script.events if event[0] == "R"}
     if "random" in seeds:

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -19,49 +18,68 @@ if TYPE_CHECKING:
 INLINE_BYTES = 1024  # storages up to this size stand in the content itself: a blob each costs more
 
 
-def storage_bytes(storage: Any) -> Any:
-    """The bytes of a storage as something with the buffer protocol (no copy on the CPU)."""
-    size = storage.nbytes()
-    if size == 0:
+def storage_bytes(storage: Any, start: int = 0, end: int | None = None) -> Any:
+    """A part of a storage's bytes as something with the buffer protocol (no copy on the CPU).
+
+    The storage must outlive the result.
+    """
+    end = storage.nbytes() if end is None else end
+    if end <= start:
         return b""
     if storage.device.type != "cpu":
-        flat = torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)
-        storage = flat.cpu().untyped_storage()
-        return bytes((ctypes.c_char * size).from_address(storage.data_ptr()))
-    return (ctypes.c_char * size).from_address(storage.data_ptr())
+        flat = torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)[start:end]
+        copy = flat.cpu().contiguous()
+        return bytes((ctypes.c_char * (end - start)).from_address(copy.data_ptr()))
+    return (ctypes.c_char * (end - start)).from_address(storage.data_ptr() + start)
 
 
-def fill_storage(storage: Any, data: Any) -> None:
+def fill_storage(storage: Any, start: int, data: bytearray) -> None:
     """Write bytes into a storage in place, and let autograd know that it changed."""
-    if storage.nbytes() != len(data):
-        storage.resize_(len(data))
     if len(data):
         flat = torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the buffer is read-only, and only read
-            flat.copy_(torch.frombuffer(data, dtype=torch.uint8))
+        flat[start:start + len(data)].copy_(torch.frombuffer(data, dtype=torch.uint8))
+
+
+class StorageBytes:
+    """The part of a storage that some tensor shows: what a blob is taken from."""
+
+    def __init__(self, storage: Any, start: int, end: int) -> None:
+        self._place = (storage, start, end)
+
+    def get(self) -> Any:
+        return storage_bytes(*self._place)
 
 
 class Storage(Kind):
-    """The memory behind tensors; shared by views and tied weights."""
+    """The memory behind tensors; shared by views and tied weights.
+
+    Only what the tensors show of it counts: reductions leave their scratch behind the result, which
+    is not the same in two runs.
+    """
 
     tag = "storage"
 
-    def read(self, obj: Any, walk: Walk) -> tuple[Any, ...]:
+    def read(self, obj: Any, walk: Walk) -> tuple[Any, ...] | None:
         size, device = obj.nbytes(), str(obj.device)
-        data = storage_bytes(obj)
-        if size <= INLINE_BYTES:
-            return (self.tag, size, device, bytes(data))
+        start, end = walk.spans.get(walk.current, (0, size))
+        if end - start < size and walk.later():
+            return None
+        data = storage_bytes(obj, start, end)
+        if end - start <= INLINE_BYTES:
+            return (self.tag, size, device, start, bytes(data))
         key = xxhash.xxh3_128_hexdigest(data)
-        walk.blob(key, obj)
-        return (self.tag, size, device, key)
+        walk.blob(key, StorageBytes(obj, start, end))
+        return (self.tag, size, device, start, key)
 
     def make(self, content: Any, build: Build) -> Any:
-        return torch.UntypedStorage(content[1], device=content[2])
+        made = torch.UntypedStorage(content[1], device=content[2])
+        return made.fill_(0)
 
     def write(self, obj: Any, content: Any, build: Build) -> None:
-        data = content[3] if isinstance(content[3], bytes) else build.fetch(content[3])
-        fill_storage(obj, bytearray(data))
+        if obj.nbytes() != content[1]:
+            obj.resize_(content[1])
+        data = content[4] if isinstance(content[4], bytes) else build.fetch(content[4])
+        fill_storage(obj, content[3], bytearray(data))
 
 
 class Tensor(Kind):
@@ -72,10 +90,12 @@ class Tensor(Kind):
     def read(self, obj: Any, walk: Walk) -> tuple[Any, ...]:
         if not _is_plain(obj):
             return self._unseen(obj, walk)
+        storage = walk.ref(obj.untyped_storage(), ("st",))
+        walk.cover(storage[0], *_span(obj))
         graph = None if obj.grad_fn is None else _graph_name(obj)
         grad = obj.grad if graph is None else None
         return (self.tag, class_ref(obj, walk), str(obj.dtype).removeprefix("torch."), tuple(obj.shape),
-                tuple(obj.stride()), obj.storage_offset(), walk.ref(obj.untyped_storage(), ("st",)),
+                tuple(obj.stride()), obj.storage_offset(), storage,
                 obj.requires_grad, graph, None if grad is None else walk.ref(grad, ("g",)),
                 read_attributes(obj, walk) if instance_dict(obj) else None)
 
@@ -153,13 +173,23 @@ class TorchGenerator(Kind):
     tag = "torch.Generator"
 
     def read(self, obj: Any, walk: Walk) -> tuple[Any, ...]:
-        return (self.tag, str(obj.device), bytes(storage_bytes(obj.get_state().untyped_storage())))
+        state = obj.get_state()  # held until its bytes are copied
+        return (self.tag, str(obj.device), bytes(storage_bytes(state.untyped_storage())))
 
     def make(self, content: Any, build: Build) -> Any:
         return torch.Generator(device=content[1])
 
     def write(self, obj: Any, content: Any, build: Build) -> None:
         obj.set_state(torch.frombuffer(bytearray(content[2]), dtype=torch.uint8))
+
+
+def _span(obj: Any) -> tuple[int, int]:
+    """First byte and end of what a tensor shows of its storage."""
+    if obj.numel() == 0:
+        return 0, 0
+    last = sum((count - 1) * stride for count, stride in zip(obj.shape, obj.stride(), strict=True))
+    first, item = obj.storage_offset(), obj.element_size()
+    return first * item, (first + last + 1) * item
 
 
 def _is_plain(obj: Any) -> bool:

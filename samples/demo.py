@@ -70,7 +70,7 @@ def main() -> int:
     print(f"\n   {'plain Python':<32}{plain_s:6.1f} s")
     print(f"   {'florc record':<32}{record_s:6.1f} s")
     print(f"   {'plain Python, with the lines':<32}{truth_s:6.1f} s")
-    print(f"   {'florc replay':<32}{replay_s:6.1f} s   (of which a few are importing torch)")
+    print(f"   {'florc replay':<32}{replay_s:6.1f} s")
     same = recorded == plain, replayed == truth
     print(f"\n   record printed what Python prints: {'yes' if same[0] else 'NO'}")
     print(f"   replay printed, byte for byte, what training again prints: {'yes' if same[1] else 'NO'}")

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from .definite import Bound, target_names
-from .light import LIGHT_FUNCTIONS, dotted, is_light
-from .names import ScopeNode, bindings, deleted_by, mangled, own_nodes, rebound_by
+from .knowledge import facts_of, is_light_call, looks_like_iterator
+from .names import ScopeNode, deleted_by, mangled, own_nodes, rebound_by
 from .plan import LoopPlan
 from .refusal import Loop, refusal
 from .scope import Scope, inner_scope, module_scope
@@ -59,7 +59,7 @@ class _Finder:
         self.file = file
         self.ids = ids
         self.compiled = compiled
-        self.shadowed = LIGHT_FUNCTIONS & _names_bound_anywhere(tree)
+        self.facts = facts_of(tree)
         self.loops: Counter[tuple[str, str]] = Counter()  # (parent id, kind) -> loops seen
         self.paths: Counter[str] = Counter()  # qualified name -> definitions seen
         self.guards: Counter[str] = Counter()  # scope path -> guards given
@@ -116,11 +116,13 @@ class _Finder:
     def _not_worth_it(self, loop: Loop) -> str:
         if self.ids is not None:
             return "" if (loop.lineno, loop.col_offset) in self.ids else UNKNOWN_TO_RECORD
+        if not isinstance(loop, ast.While) and looks_like_iterator(loop.iter):
+            return ""  # a loader works even where the body does not
         # what a lambda or a class body in the loop calls is taken to be called by the loop
         for node in own_nodes(loop, enter=(ast.Lambda, ast.ClassDef)):
             if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
                 return ""
-            if isinstance(node, ast.Call) and not (is_light(node) and dotted(node.func) not in self.shadowed):
+            if isinstance(node, ast.Call) and not is_light_call(node, self.facts):
                 return ""
         return NOTHING_LONG
 
@@ -157,21 +159,3 @@ def statements_below(node: ast.AST) -> Iterator[ast.AST]:
 
 def _kind(loop: Loop) -> str:
     return "while" if isinstance(loop, ast.While) else "for"
-
-
-def _names_bound_anywhere(tree: ast.Module) -> set[str]:
-    """Name what the file binds in any scope; methods do not count, they are reached through an object."""
-    found: set[str] = set()
-    methods: set[ast.stmt] = set()
-    for node in ast.walk(tree):  # a class comes before its body
-        if isinstance(node, ast.Name):
-            if isinstance(node.ctx, ast.Store):
-                found.add(node.id)
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            if node not in methods:
-                found.add(node.name)
-            if isinstance(node, ast.ClassDef):
-                methods.update(node.body)
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            found.update(alias.asname or alias.name for alias in node.names)
-    return found

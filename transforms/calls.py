@@ -1,7 +1,8 @@
-"""What a call does, in the effect analysis: to a project function, a library one, a method known by name, or unknown.
+"""What a call does, in the effect analysis: to a project function, a library one, a method known by name, or
+unknown.
 
-The rule where nothing is known: the callee changes its receiver and every argument it is given, and what it returns
-may refer to any of them.
+The rule where nothing is known: the callee changes its receiver and every argument it is given, and what it
+returns may refer to any of them.
 """
 
 from __future__ import annotations
@@ -18,22 +19,54 @@ from .values import FRESH, NOTHING, SCALAR, Path, Value, derived, fresh, join, r
 
 # Methods that change their receiver alone, whatever they are given.
 RECEIVER_ONLY = (
-    tables.STORING_METHODS | {"pop", "popleft", "popitem", "remove", "discard", "clear", "sort", "reverse", "rotate",
-                              "zero_grad", "train", "eval", "set_epoch", "load_state_dict", "close", "manual_seed",
-                              "seed", "share_memory", "retain_grad", "read", "readline", "readlines", "set_state",
-                              "__init__", "register_buffer", "register_forward_hook", "register_hook", "get_state"}
+    tables.STORING_METHODS
+    | {
+        "pop",
+        "popleft",
+        "popitem",
+        "remove",
+        "discard",
+        "clear",
+        "sort",
+        "reverse",
+        "rotate",
+        "zero_grad",
+        "train",
+        "eval",
+        "set_epoch",
+        "load_state_dict",
+        "close",
+        "manual_seed",
+        "seed",
+        "share_memory",
+        "retain_grad",
+        "read",
+        "readline",
+        "readlines",
+        "set_state",
+        "__init__",
+        "register_buffer",
+        "register_forward_hook",
+        "register_hook",
+        "get_state",
+    }
 ) - {"update", "add"}
 # Methods of containers: they move items, and leave the items as they are.
-MOVES_ITEMS = (tables.STORING_METHODS | {"pop", "popleft", "popitem", "remove", "discard", "clear", "sort", "reverse",
-                                         "rotate"}) - {"add_module", "register_buffer", "register_parameter",
-                                                       "add_param_group"}
+MOVES_ITEMS = (
+    tables.STORING_METHODS
+    | {"pop", "popleft", "popitem", "remove", "discard", "clear", "sort", "reverse", "rotate"}
+) - {"add_module", "register_buffer", "register_parameter", "add_param_group"}
 # Tensors made by these come from no graph: `backward()` reaches nothing through them.
 CONSTANT_MAKERS = frozenset(
-    "tensor zeros ones full empty rand randn randint randperm arange linspace eye zeros_like ones_like full_like "
-    "rand_like randn_like randint_like empty_like bernoulli multinomial normal from_numpy as_tensor one_hot".split()
+    "tensor zeros ones full empty rand randn randint randperm arange linspace eye zeros_like ones_like "
+    "full_like rand_like randn_like randint_like empty_like bernoulli multinomial normal from_numpy"
+    " as_tensor "
+    "one_hot".split()
 )
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-SHARES_MEMORY = frozenset("from_numpy as_tensor asarray atleast_1d atleast_2d view_as_real view_as_complex".split())
+SHARES_MEMORY = frozenset(
+    "from_numpy as_tensor asarray atleast_1d atleast_2d view_as_real view_as_complex".split()
+)
 
 
 @dataclass(frozen=True)
@@ -70,7 +103,7 @@ class Calls:
     def element(self, value: Value) -> Value:
         raise NotImplementedError
 
-    # --- effects --------------------------------------------------------------------------------------------------
+    # --- effects ---
 
     def record(self, effect: Path) -> None:
         """Note that the block changes what `effect` means, and everything that is changed with it."""
@@ -100,7 +133,7 @@ class Calls:
         for path in derived(value):
             self.record(path)
 
-    # --- arguments ------------------------------------------------------------------------------------------------
+    # --- arguments ---
 
     def arguments(self, node: ast.Call) -> Arguments:
         spread = [self.element(self.value(a.value)) for a in node.args if isinstance(a, ast.Starred)]
@@ -112,10 +145,13 @@ class Calls:
         )
 
     def waits(self, args: Arguments) -> bool:
-        """Tell whether an argument is still to be learnt about: what a library does with it is better not guessed."""
-        return self.store.learning and not all(v.kinds for v in (*args.positional, *(v for _, v in args.named)))
+        """Tell whether an argument is still to be learnt about: what a library does with it is better not
+        guessed."""
+        return self.store.learning and not all(
+            v.kinds for v in (*args.positional, *(v for _, v in args.named))
+        )
 
-    # --- dispatch -------------------------------------------------------------------------------------------------
+    # --- dispatch ---
 
     def call(self, node: ast.Call) -> Value:
         args = self.arguments(node)
@@ -124,7 +160,9 @@ class Calls:
                 self.change(given)
         if isinstance(node.func, ast.Attribute):
             receiver = self.value(node.func.value)
-            return join(self.call_method(node, node.func.attr, receiver, k, args) for k in sorted(receiver.kinds))
+            return join(
+                self.call_method(node, node.func.attr, receiver, k, args) for k in sorted(receiver.kinds)
+            )
         if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args:
             return self._super()
         return self.dispatch(node, self.value(node.func), args)
@@ -140,7 +178,9 @@ class Calls:
 
     def dispatch(self, node: ast.Call, callee: Value, args: Arguments) -> Value:
         """Call a value: every kind of thing it may be, joined."""
-        results = [self._call_kind(node, Value(callee.paths, frozenset({k})), k, args) for k in sorted(callee.kinds)]
+        results = [
+            self._call_kind(node, Value(callee.paths, frozenset({k})), k, args) for k in sorted(callee.kinds)
+        ]
         return join(results)
 
     def _call_kind(self, node: ast.Call, callee: Value, kind: str, args: Arguments) -> Value:
@@ -164,11 +204,14 @@ class Calls:
         return self.call_object(callee, kind, args)
 
     def call_object(self, callee: Value, kind: str, args: Arguments) -> Value:
-        """Call an arbitrary object, `model(x)`: it changes; so do its arguments unless it is a library's module."""
+        """Call an arbitrary object, `model(x)`: it changes; so do its arguments unless it is a library's
+        module."""
         self.change(callee)
         handlers = self.store.index.classes_with("forward") + self.store.index.classes_with("__call__")
-        for method in handlers:  # whatever is called may hold a module of the project; it changes as a whole above
-            self.call_project(method.id, args, Value(frozenset({FRESH}), frozenset({"class:" + _class_of(method)})))
+        tensors = Arguments((fresh("tensor"),) * len(args.positional), (), NOTHING)
+        for method in handlers:  # whatever is called may hold a module of the project: its globals change too
+            this = Value(frozenset({FRESH}), frozenset({"class:" + _class_of(method)}))
+            self.call_project(method.id, tensors, this)
         if kind == "nn":
             graph = frozenset({FRESH}).union(derived(callee), *(derived(a) for a in args.all))
             return Value(graph, frozenset({"tensor"}))
@@ -195,7 +238,7 @@ class Calls:
                 results.append(self.call_project(target, given, whole if label == "bound" else None))
         return join(results)
 
-    # --- project functions ----------------------------------------------------------------------------------------
+    # --- project functions ---
 
     def call_project(self, target: str, args: Arguments, receiver: Value | None) -> Value:
         """Apply a function's summary, its parameters replaced by what is passed for them."""
@@ -229,7 +272,7 @@ class Calls:
         named = {*positional, *(a.arg for a in signature.kwonlyargs)}
         binding = dict(zip(positional, given, strict=False)) | {n: v for n, v in args.named if n in named}
         if signature.vararg:
-            binding[signature.vararg.arg] = _gathered(given[len(positional):])
+            binding[signature.vararg.arg] = _gathered(given[len(positional) :])
         if signature.kwarg:
             binding[signature.kwarg.arg] = _gathered(v for n, v in args.named if n not in named)
         if args.spread.kinds:
@@ -237,7 +280,8 @@ class Calls:
         return {f"{scope.id}|{p}": v for p, v in binding.items()}
 
     def construct(self, cls: str, node: ast.Call, callee: Value, args: Arguments) -> Value:
-        """Make an instance: `__init__` runs on it; a class without one keeps what it is given (a dataclass)."""
+        """Make an instance: `__init__` runs on it; a class without one keeps what it is given (a
+        dataclass)."""
         instance = fresh("class:" + cls)
         initializers = self.store.methods(cls, "__init__")[:1]
         for method in initializers:
@@ -245,15 +289,18 @@ class Calls:
         self.calls.add(cls)
         if initializers or not any(a.paths for a in args.all):
             return instance
-        names = [n.target.id for n in getattr(self.store.index.scopes[cls].node, "body", ())
-                 if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)]
+        names = [
+            n.target.id
+            for n in getattr(self.store.index.scopes[cls].node, "body", ())
+            if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)
+        ]
         for name, given in [*zip(names, args.positional, strict=False), *args.named]:
             self.store.add_field(cls, name, given)
         if len(names) >= len(args.positional) and not args.spread.kinds:
             return instance
         return Value(instance.paths.union(*(a.paths for a in args.all)), instance.kinds)
 
-    # --- methods --------------------------------------------------------------------------------------------------
+    # --- methods ---
 
     def call_method(self, node: ast.Call, name: str, receiver: Value, kind: str, args: Arguments) -> Value:
         """Call `receiver.name(…)` where the receiver is of one kind."""
@@ -267,7 +314,7 @@ class Calls:
         if label in {"class", "super"}:
             return self._call_own_method(node, name, this, label, target, args)
         if kind == "?":
-            own = self.store.index.classes_with(name)
+            own = [] if name.startswith("__") else self.store.index.classes_with(name)
             results = [self.call_project(m.id, args, this) for m in own]
             stored = self.attribute(this, name)
             callables = frozenset(k for k in stored.kinds if k.startswith(("func:", "bound:", "class:")))
@@ -280,7 +327,9 @@ class Calls:
         self, node: ast.Call, name: str, this: Value, label: str, target: str, args: Arguments
     ) -> Value:
         if label == "super":
-            above = [m for a in list(self.store.ancestors(target))[1:] for m in self.store.index.methods(a, name)][:1]
+            above = [
+                m for a in list(self.store.ancestors(target))[1:] for m in self.store.index.methods(a, name)
+            ][:1]
             this = Value(this.paths, frozenset({"class:" + target}))
         else:
             above = self.store.methods(target, name)
@@ -295,7 +344,8 @@ class Calls:
         return self.by_name(node, name, this, args)
 
     def by_name(self, node: ast.Call, name: str, receiver: Value, args: Arguments) -> Value:
-        """Apply what the tables know about a method of this name (the receiver is no project object, or may be one)."""
+        """Apply what the tables know about a method of this name (the receiver is no project object, or may
+        be one)."""
         if self.waits(args):
             return NOTHING
         is_super = isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Call)
@@ -315,8 +365,11 @@ class Calls:
             return self.pure_result(name, receiver, args)
         if name in RECEIVER_ONLY or (name.endswith("_") and not name.startswith("__")):
             return self._receiver_only(name, receiver, args)
-        if name in tables.MOVES_MODULES or (receiver.among("optimizer", "scheduler", "container", "consts", "nn")
-                                            and name in tables.MUTATING_METHODS and name != "step"):
+        if name in tables.MOVES_MODULES or (
+            receiver.among("optimizer", "scheduler", "container", "consts", "nn")
+            and name in tables.MUTATING_METHODS
+            and name != "step"
+        ):
             return self._receiver_only(name, receiver, args)
         if name in {"update", "add"} and receiver.among("container", "consts", "tensor"):
             return self._receiver_only(name, receiver, args)
@@ -339,14 +392,14 @@ class Calls:
         for path in holder.paths:
             if not path or values.mark_of(path):
                 continue
-            for known in self.store.closure(path):
-                self.store.add_link((*known, values.ELEMENT), kept)
-                if not kept.among(*values.LEAVES):
+            self.store.write(path, values.ELEMENT, kept)
+            if not kept.among(*values.LEAVES):
+                for known in self.store.closure(path):
                     self._holds_more(known)
 
     def _holds_more(self, container: Path) -> None:
         """A container made with numbers or data only is now one of anything."""
-        if len(container) == 1:
+        if len(container) == 1 or container[-1] == values.ANYWHERE:
             self.store.add_value(container[0], Value(frozenset(), frozenset({"container"})))
         for owner, name in [key for key in self.store.fields if key[1] in container[1:]]:
             self.store.add_field(owner, name, Value(frozenset(), frozenset({"container"})))
@@ -357,14 +410,30 @@ class Calls:
                 self.store.add_value(path[0], fresh("?"))
 
     def pure_result(self, name: str, receiver: Value, args: Arguments) -> Value:
-        """Return what a pure method gives: a number, a view into the receiver, or a new tensor computed from it."""
+        """Return what a pure method gives: a number, a view into the receiver, or a new tensor computed from
+        it."""
         if name in tables.SCALAR_METHODS:
             return fresh("range") if name == "tolist" else SCALAR
         graph = frozenset({FRESH}).union(derived(receiver), *(derived(a) for a in args.all))
         if name in tables.ALIASING_METHODS:
             kept = frozenset(p for p in receiver.paths if p)
-            many = {"parameters", "named_parameters", "buffers", "items", "keys", "values", "modules", "children",
-                    "named_modules", "named_children", "named_buffers", "state_dict", "split", "chunk", "unbind"}
+            many = {
+                "parameters",
+                "named_parameters",
+                "buffers",
+                "items",
+                "keys",
+                "values",
+                "modules",
+                "children",
+                "named_modules",
+                "named_children",
+                "named_buffers",
+                "state_dict",
+                "split",
+                "chunk",
+                "unbind",
+            }
             kind = "container" if name in many else "const" if receiver.among("const") else "?"
             if name in tables.MOVES_MODULES:
                 return Value(kept | derived(receiver) | {FRESH}, receiver.kinds)
@@ -372,13 +441,15 @@ class Calls:
             return Value(kept | graph | extra, frozenset({kind}))
         return Value(graph, frozenset({"const" if receiver.among("const") else "tensor"}))
 
-    # --- library functions ----------------------------------------------------------------------------------------
+    # --- library functions ---
 
     def call_library(self, full: str, node: ast.Call, args: Arguments) -> Value:
         """Call a builtin or a library function by its full name."""
         if self.waits(args):
             return NOTHING
-        args = Arguments(args.positional, tuple((n, v) for n, v in args.named if n not in tables.SETTINGS), args.spread)
+        args = Arguments(
+            args.positional, tuple((n, v) for n, v in args.named if n not in tables.SETTINGS), args.spread
+        )
         kind = knowledge.kind_of_call(node, self.facts)
         name = full.rpartition(".")[2]
         if kind:
@@ -393,8 +464,10 @@ class Calls:
         if full == "getattr" and len(node.args) > 1:
             key = node.args[1]
             known = isinstance(key, ast.Constant) and isinstance(key.value, str)
-            return self.attribute(args.positional[0], str(key.value) if isinstance(key, ast.Constant) and known
-                                  else values.ELEMENT)
+            return self.attribute(
+                args.positional[0],
+                str(key.value) if isinstance(key, ast.Constant) and known else values.ELEMENT,
+            )
         handed = self.hand_over(NOTHING, args)
         if name.endswith("_") or knowledge.is_listed(full, tables.FIRST_ARGUMENT_CHANGED):
             return self._first_argument(full, args)
@@ -408,12 +481,18 @@ class Calls:
     def _is_pure_library(self, full: str, node: ast.Call) -> bool:
         if full in tables.PURE_BUILTINS | tables.ITERATING_BUILTINS:
             return True
-        return knowledge.is_listed(full, tables.PURE_FUNCTIONS) or knowledge.is_listed(full, tables.ITERATING_FUNCTIONS)
+        return knowledge.is_listed(full, tables.PURE_FUNCTIONS) or knowledge.is_listed(
+            full, tables.ITERATING_FUNCTIONS
+        )
 
     def _make(self, kind: knowledge.Kind, node: ast.Call, args: Arguments) -> Value:
         """Make an optimizer, scheduler, …: it is new, and changing it changes what it was made for."""
         if kind == "loader":
-            parts = [*args.positional[:1], args.spread, *(v for n, v in args.named if n in tables.LOADER_PARTS)]
+            parts = [
+                *args.positional[:1],
+                args.spread,
+                *(v for n, v in args.named if n in tables.LOADER_PARTS),
+            ]
             return Value(frozenset({FRESH}).union(*(v.paths for v in parts)), frozenset({"loader"}))
         if kind == "wrapper":
             whole = join(args.all)
@@ -442,16 +521,30 @@ class Calls:
 
     def _pure_library(self, full: str, name: str, args: Arguments, handed: Value) -> Value:
         whole = join(args.all)
-        if full in tables.SCALAR_BUILTINS or full.startswith(("math.", "time.", "os.", "json.", "re.", "statistics.")):
+        if full in tables.SCALAR_BUILTINS or full.startswith(
+            ("math.", "time.", "os.", "json.", "re.", "statistics.")
+        ):
             return fresh("range") if full == "range" else SCALAR
-        if full in tables.ITERATING_BUILTINS | {"super", "vars"} or full.startswith(("itertools.", "collections.")):
+        if full in tables.ITERATING_BUILTINS | {"super", "vars"} or full.startswith(
+            ("itertools.", "collections.")
+        ):
             inner = join(self.element(a) for a in args.all)
             lazy = full in {"enumerate", "filter", "map", "reversed", "zip"} or full.startswith("itertools.")
             kept = frozenset({FRESH}) | inner.paths | whole.paths | handed.paths | derived(whole)
-            leaves = all(a.among(*values.LEAVES) or not a.kinds for a in args.all) and bool(whole.kinds) and not lazy
+            leaves = (
+                all(a.among(*values.LEAVES) or not a.kinds for a in args.all)
+                and bool(whole.kinds)
+                and not lazy
+            )
             scalars = bool(whole.kinds) and inner.among("scalar", "const") and full in {"max", "min", "sum"}
-            return SCALAR if scalars else Value(kept, frozenset({"iterator" if lazy else "consts" if leaves else "container"}))
-        if full in {"copy.copy", "functools.partial", "types.SimpleNamespace"} or full.startswith("contextlib."):
+            return (
+                SCALAR
+                if scalars
+                else Value(kept, frozenset({"iterator" if lazy else "consts" if leaves else "container"}))
+            )
+        if full in {"copy.copy", "functools.partial", "types.SimpleNamespace"} or full.startswith(
+            "contextlib."
+        ):
             return Value(whole.paths | {FRESH}, whole.kinds | {"?"})
         if full.startswith("copy.deepcopy"):
             return Value(frozenset({FRESH}), whole.kinds)
@@ -487,11 +580,16 @@ def _gathered(given: Iterable[Value]) -> Value:
 
 def _is_pure_by_name(node: ast.Call, name: str, receiver: Value) -> bool:
     """Tell whether the tables call the method pure, where no project class is meant."""
-    shape = ast.Call(func=ast.Attribute(ast.Name("_", ast.Load()), name, ast.Load()), args=node.args,
-                     keywords=[k for k in node.keywords if k.arg not in {"key", "out"}])
+    shape = ast.Call(
+        func=ast.Attribute(ast.Name("_", ast.Load()), name, ast.Load()),
+        args=node.args,
+        keywords=[k for k in node.keywords if k.arg not in {"key", "out"}],
+    )
     if name in tables.MOVES_MODULES:
         looks = isinstance(node.func, ast.Attribute) and knowledge.looks_like_module(node.func.value)
-        return not looks and not receiver.among("nn") and not any(k.startswith("class:") for k in receiver.kinds)
+        return (
+            not looks and not receiver.among("nn") and not any(k.startswith("class:") for k in receiver.kinds)
+        )
     return knowledge.is_pure_call(shape, knowledge.Facts({}, frozenset()))
 
 

@@ -1,7 +1,7 @@
 """What every loop may change and whom it calls: fills `changes` and `calls` of a plan's loops.
 
-An estimate for people and for isolating probes: it may name too much, and must not name too little. State that replay
-restores is found at run time (see `florc.runtime`), so no value depends on this page being exact.
+An estimate for people and for isolating probes: it may name too much, and must not name too little. State
+that replay restores is found at run time (see `florc.runtime`), so no value depends on this page being exact.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .index import Index, Scope, build_index, names_bound_by, own_nodes
 from .plan import LoopPlan, Plan
 from .store import Store, scope_of
 from .summaries import summarize
-from .values import ELEMENT, SLOT, Path, unmarked
+from .values import ELEMENT, NOTHING, SLOT, Path, Value, unmarked
 from .walker import Walker
 
 Loop = ast.For | ast.AsyncFor | ast.While
@@ -23,7 +23,8 @@ LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 @dataclass(frozen=True)
 class Effects:
-    """What one piece of code may change (names and access paths, in order of appearance) and whom it may call."""
+    """What one piece of code may change (names and access paths, in order of appearance) and whom it may
+    call."""
 
     changes: tuple[str, ...]
     rebinds: tuple[str, ...]
@@ -34,15 +35,18 @@ class Effects:
 def loop_effects(sources: Mapping[str, bytes], file: str, plan: Plan) -> Plan:
     """Return `plan` (of `file`) with `changes` and `calls` of its loops filled in.
 
-    `sources` maps project files to their text; a file Python cannot parse is left out and its functions are unknown.
+    `sources` maps project files to their text; a file Python cannot parse is left out and its functions are
+    unknown.
     """
     if file not in sources or not plan.loops:
         return plan
-    store = summarize(build_index(sources))
+    store = summarize(build_index(sources, file))
     if file not in store.index.trees:
         return plan
     found = {(node.lineno, node.col_offset): (node, scope) for node, scope in _loops(store.index, file)}
-    return replace(plan, loops=tuple(_filled(store, loop, found.get((loop.line, loop.col))) for loop in plan.loops))
+    return replace(
+        plan, loops=tuple(_filled(store, loop, found.get((loop.line, loop.col))) for loop in plan.loops)
+    )
 
 
 def _filled(store: Store, loop: LoopPlan, place: tuple[Loop, Scope] | None) -> LoopPlan:
@@ -70,6 +74,8 @@ def code_effects(store: Store, scope: Scope, nodes: Iterable[ast.AST]) -> Effect
     rebinds = {n for n in own if live.name(n)}
     rebinds |= {_shown(store.index, e, scope) for e in walker.effects if e[-1] == SLOT and len(e) == 2}
     paths = {_shown(store.index, e, scope) for e in walker.effects if live.path(e)}
+    if store.overrun:
+        paths |= _in_reach(store, walker, inside)
     changes = _outermost((paths | rebinds) - {""})
 
     def key(shown: str) -> tuple[int, str]:
@@ -79,10 +85,26 @@ def code_effects(store: Store, scope: Scope, nodes: Iterable[ast.AST]) -> Effect
     return Effects(tuple(sorted(changes, key=key)), tuple(sorted(rebinds - {""}, key=key)), tuple(calls))
 
 
+def _in_reach(store: Store, walker: Walker, nodes: Iterable[ast.AST]) -> set[str]:
+    """Return every name the code mentions that may mean something changeable: the estimate where analysis
+    gave up."""
+    names = {n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)}
+    names |= store.index.module(walker.scope.file).bound  # a function called here may change any global
+    variables = {n: walker.variable(n) for n in names}
+    return {n for n, v in variables.items() if v and not _is_fixed(store.values.get(v, NOTHING))}
+
+
+def _is_fixed(value: Value) -> bool:
+    fixed = ("func:", "lib:", "mod:", "scalar", "range", "args")
+    return bool(value.kinds) and all(k.startswith(fixed) for k in value.kinds)
+
+
 def _own(node: ast.AST) -> Iterator[ast.AST]:
     yield node
     for child in ast.iter_child_nodes(node):
-        yield from own_nodes(child) if not isinstance(child, (ast.FunctionDef, ast.ClassDef)) else iter([child])
+        yield from (
+            own_nodes(child) if not isinstance(child, (ast.FunctionDef, ast.ClassDef)) else iter([child])
+        )
 
 
 def _appearance(nodes: Iterable[ast.AST]) -> dict[str, int]:
@@ -112,9 +134,8 @@ def _shown(index: Index, effect: Path, scope: Scope) -> str:
         name = f"{getattr(home.node, 'name', '')}.{name}"
     elif home.parent is None and home.file != scope.file:
         name = f"{_module_name(home.file)}.{name}"
-    elif index.owner(scope, name) is not home:
-        if home.parent is not None or not _is_around(home, scope):
-            return ""
+    elif index.owner(scope, name) is not home and not (home.parent is None and _is_around(home, scope)):
+        return ""
     return ".".join([name, *rest])
 
 
@@ -149,7 +170,8 @@ class _Liveness:
         for other in index.scopes.values():
             if other.file == scope.file and other is not scope and id(other.node) not in within:
                 self.outside.update(
-                    n.id for n in own_nodes(other.node)
+                    n.id
+                    for n in own_nodes(other.node)
                     if isinstance(n, ast.Name) and index.owner(other, n.id) is scope
                 )
 

@@ -1,7 +1,7 @@
 """Words for `florc explain SCRIPT`: each loop, what it changes, what replay will do with it.
 
-Enters: a plan whose loops carry their effects (`effects.loop_effects`) and, if at hand, the source. Leaves: text, or
-plain data for `--json`. Nothing is decided here.
+Enters: a plan whose loops carry their effects (`effects.loop_effects`) and, if at hand, the source. Leaves:
+text, or plain data for `--json`. Nothing is decided here.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from .advice import notes
@@ -30,15 +30,32 @@ SHOWN_HEADER = 56
 SHOWN_LINES = 12
 """Line numbers of small loops that are listed."""
 REMEDIES = (
-    ("yields", "If its work takes long, do that in a plain function and yield from a short loop around the call."),
+    (
+        "yields",
+        "If its work takes long, do that in a plain function and yield from a short loop around the call.",
+    ),
     ("async", "If its work takes long, move it into a plain function that the loop calls."),
     ("awaits", "If its work takes long, move it into a plain function that the loop calls."),
-    ("compiled", "Nothing is lost where the loop that calls the function is guarded: it is skipped with that one."),
+    (
+        "compiled",
+        "Nothing is lost where the loop that calls the function is guarded: it is skipped with that one.",
+    ),
     ("class with bases", "Build the values in a function, and bind the result in the class body."),
     ("nonlocal", "Move the nonlocal statement to the top of its function."),
     ("finally", "Move the break, continue or return out of the finally block."),
 )
 """A word of a refusal's reason -> what to do about it."""
+
+
+FULL: dict[Role, str] = {
+    "main loop": "Replay can start it at any iteration, with all of that put back as it was.",
+    "skip block": "Replay skips it and puts that back, unless a line you added inside has to run.",
+}
+SHORT: dict[Role, str] = {
+    "main loop": "Replay can start it at any iteration.",
+    "skip block": "Replay skips it likewise.",
+}
+"""What is said from the second loop of a role on: told once, it is known."""
 
 
 @dataclass(frozen=True)
@@ -56,10 +73,12 @@ class Entry:
 
 @dataclass(frozen=True)
 class _Line:
-    """What the source says about a loop: its own line, and the names it binds (module-level plans have none)."""
+    """What the source says about a loop: its own line, the names it binds (plans of module loops have none),
+    its names."""
 
     header: str = ""
     binds: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
 
 
 def explain(plan: Plan, source: bytes | None = None) -> str:
@@ -68,12 +87,18 @@ def explain(plan: Plan, source: bytes | None = None) -> str:
     With `source` the loops' own lines are quoted and advice about the rest of the file follows.
     """
     if plan.refused:
-        return _wrapped(f"{plan.file} runs as it is written: {_sentence(plan.refused)} No loop of it is skipped or "
-                        "started in the middle; the rest of the project is not affected.", 0) + "\n"
+        return (
+            _wrapped(
+                f"{plan.file} runs as it is written: {_sentence(plan.refused)} No loop of it is skipped or "
+                "started in the middle; the rest of the project is not affected.",
+                0,
+            )
+            + "\n"
+        )
     entries = _entries(plan, source)
     told = [e for e in entries if e.role != "small"]
     width = max((len(_title(plan, e)) for e in told), default=0)
-    parts = ["\n".join(_paragraph(plan, e, width)) for e in told]
+    parts = ["\n".join(_paragraph(plan, e, width)) for e in _told_once(told)]
     small = [e.loop for e in entries if e.role == "small"]
     if small:
         parts.append(_wrapped(_small_loops(small), 0))
@@ -121,7 +146,7 @@ def _entry(plan: Plan, loop: LoopPlan, ordered: Sequence[LoopPlan], line: _Line)
     changed = tuple(n for n in loop.changes if n not in binds)
     place = f" in {loop.function}()" if loop.function else ""
     header = line.header or f"{loop.kind} loop{place}"
-    sentences = tuple(s for s in (_effects(_gathered(changed), rebound), _replay(plan, loop, role)) if s)
+    sentences = tuple(s for s in (_effects(changed, rebound, line), _replay(plan, loop, role)) if s)
     return Entry(loop, len(around), header, role, changed, rebound, sentences)
 
 
@@ -141,7 +166,7 @@ def _lines_of(source: bytes | None) -> dict[tuple[int, int], _Line]:
     if source is None:
         return {}
     loops = (n for n in ast.walk(ast.parse(source)) if isinstance(n, (ast.For, ast.AsyncFor, ast.While)))
-    return {(n.lineno, n.col_offset): _Line(_header(n), _names_bound_in(n)) for n in loops}
+    return {(n.lineno, n.col_offset): _Line(_header(n), _names_bound_in(n), _names_in(n)) for n in loops}
 
 
 def _header(node: ast.For | ast.AsyncFor | ast.While) -> str:
@@ -159,18 +184,34 @@ def _names_bound_in(node: ast.AST) -> frozenset[str]:
     return frozenset(n for part in own_nodes(node) for n in names_bound_by(part))
 
 
+def _names_in(node: ast.AST) -> frozenset[str]:
+    return frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
+
+
+def _near(names: Sequence[str], line: _Line) -> tuple[list[str], int]:
+    """Split what the loop's text mentions from what only the functions it calls can get at (counted)."""
+    near = [n for n in names if not line.names or n.partition(".")[0] in line.names]
+    if not near or len(names) <= SHOWN_NAMES:
+        return list(names), 0
+    return near, len(names) - len(near)
+
+
 def _gathered(names: Sequence[str]) -> tuple[str, ...]:
     """Name an object once instead of three attributes of it; a method's own `self` is told in detail."""
     owners = [n.rpartition(".")[0] for n in names]
-    return tuple(dict.fromkeys(
-        o if o and o != "self" and owners.count(o) >= MANY_ATTRIBUTES else n for n, o in zip(names, owners, strict=True)
-    ))
+    return tuple(
+        dict.fromkeys(
+            o if o and o != "self" and owners.count(o) >= MANY_ATTRIBUTES else n
+            for n, o in zip(names, owners, strict=True)
+        )
+    )
 
 
-def _effects(changed: Sequence[str], rebound: Sequence[str]) -> str:
+def _effects(changed: Sequence[str], rebound: Sequence[str], line: _Line) -> str:
     parts = []
-    if changed:
-        parts.append(f"changes {_listed(changed)}")
+    near, more = _near(_gathered(changed), line)
+    if near:
+        parts.append(f"changes {_listed(near)}" + (f" ({more} more through what it calls)" if more else ""))
     if rebound:
         parts.append(f"rebinds {_listed(rebound)}")
     if not parts:
@@ -183,16 +224,18 @@ def _replay(plan: Plan, loop: LoopPlan, role: Role) -> str:
         return _sentence(f"It carries no guard: {SMALL}")
     if role == "refused":
         reason = plan.refused or loop.reason
-        return f"{plan.file}:{loop.line} carries no guard: {_sentence(reason)} On replay it runs as it is written. " \
-               f"{_remedy(reason)}".rstrip()
+        told = f"No guard at {plan.file}:{loop.line}: {_sentence(reason)} On replay it runs as it is written."
+        return f"{told} {_remedy(reason)}".rstrip()
     if role == "main loop":
-        text = "Replay can start it at any iteration, with all of that put back as it was."
+        text = FULL[role]
         if loop.has_else:
             text += " Because of its else it is never skipped as a whole."
     elif loop.has_else:
-        text = "Replay runs it: a loop with an else is never skipped as a whole. Without the else it could be."
+        text = (
+            "Replay runs it: a loop with an else is never skipped as a whole. Without the else it could be."
+        )
     else:
-        text = "Replay skips it and puts that back, unless a line you added inside has to run."
+        text = FULL[role]
     return text + (" A return out of it is repeated with its value." if loop.has_return else "")
 
 
@@ -206,6 +249,17 @@ def _paragraph(plan: Plan, entry: Entry, width: int) -> list[str]:
     return [title, _wrapped(" ".join(entry.sentences), 2 * entry.depth + 4)]
 
 
+def _told_once(entries: Sequence[Entry]) -> list[Entry]:
+    """Shorten what replay does with a loop where the text has said it already."""
+    result: list[Entry] = []
+    for entry in entries:
+        known = any(other.role == entry.role for other in result)
+        full, short = FULL.get(entry.role), SHORT.get(entry.role, "")
+        sentences = tuple(s.replace(full, short) if full and known else s for s in entry.sentences)
+        result.append(replace(entry, sentences=sentences))
+    return result
+
+
 def _title(plan: Plan, entry: Entry) -> str:
     return f"{'  ' * entry.depth}{plan.file}:{entry.loop.line}  {entry.header}"
 
@@ -214,8 +268,10 @@ def _small_loops(loops: Sequence[LoopPlan]) -> str:
     if len(loops) == 1:
         return f"1 small loop carries no guard (line {loops[0].line}): {SMALL}. Replay just runs it."
     lines = [str(loop.line) for loop in loops[:SHOWN_LINES]] + (["…"] if len(loops) > SHOWN_LINES else [])
-    return (f"{len(loops)} small loops carry no guard (lines {', '.join(lines)}): nothing in them takes long. "
-            "Replay just runs them.")
+    return (
+        f"{len(loops)} small loops carry no guard (lines {', '.join(lines)}): nothing in them takes long. "
+        "Replay just runs them."
+    )
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -233,5 +289,11 @@ def _sentence(text: str) -> str:
 
 
 def _wrapped(text: str, indent: int, hanging: str = "") -> str:
-    return textwrap.fill(text, WIDTH, initial_indent=" " * indent, subsequent_indent=" " * indent + hanging,
-                         break_long_words=False, break_on_hyphens=False)
+    return textwrap.fill(
+        text,
+        WIDTH,
+        initial_indent=" " * indent,
+        subsequent_indent=" " * indent + hanging,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

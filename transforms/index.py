@@ -1,4 +1,5 @@
-"""The scopes of a project: functions, classes, lambdas and modules, which names each binds, and what imports mean.
+"""The scopes of a project: functions, classes, lambdas and modules, which names each binds, and what imports
+mean.
 
 Enters: mapping file -> source. Leaves: an `Index`. It knows nothing of effects; `summaries.py` builds on it.
 """
@@ -9,6 +10,7 @@ import ast
 import posixpath
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
@@ -44,9 +46,11 @@ class Scope:
         last = [x for x in (a.kwarg,) if x]
         return tuple(x.arg for x in [*a.posonlyargs, *a.args, *single, *a.kwonlyargs, *last])
 
-    @property
+    @cached_property
     def is_generator(self) -> bool:
-        return self.is_function and any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in own_nodes(self.node))
+        return self.is_function and any(
+            isinstance(n, (ast.Yield, ast.YieldFrom)) for n in own_nodes(self.node)
+        )
 
 
 @dataclass(frozen=True)
@@ -58,14 +62,19 @@ class Index:
     by_node: Mapping[ast.AST, Scope]
     stored_attributes: frozenset[str]
     """Names of all attributes that some code of the project sets."""
+    captured: set[str] = field(default_factory=set)
+    """Variables of functions that a function or class inside uses too."""
 
     def module(self, file: str) -> Scope:
         return self.scopes[file + "::"]
 
     def classes_with(self, method: str) -> list[Scope]:
         """Return the functions named `method` in any class of the project."""
-        return [s for s in self.scopes.values() if s.parent and s.parent.is_class and s.is_function
-                and getattr(s.node, "name", "") == method]
+        return [
+            s
+            for s in self.scopes.values()
+            if s.parent and s.parent.is_class and s.is_function and getattr(s.node, "name", "") == method
+        ]
 
     def methods(self, cls: Scope, name: str) -> list[Scope]:
         found = (s for s in self.scopes.values() if s.parent is cls and s.is_function)
@@ -85,7 +94,8 @@ class Index:
         return None
 
     def file_of(self, dotted: str, importer: str) -> str | None:
-        """Return the project file a module name means when imported by file `importer`, None for a library."""
+        """Return the project file a module name means when imported by file `importer`, None for a
+        library."""
         level = len(dotted) - len(dotted.lstrip("."))
         parts = [p for p in dotted.lstrip(".").split(".") if p]
         folder = posixpath.dirname(importer)
@@ -104,14 +114,21 @@ class Index:
         return next((c for c in candidates if c in self.trees), None)
 
 
-def build_index(sources: Mapping[str, bytes]) -> Index:
-    """Parse every file that Python accepts (others are left out: they cannot run) and collect its scopes."""
+def build_index(sources: Mapping[str, bytes], around: str | None = None) -> Index:
+    """Parse every file that Python accepts (others are left out: they cannot run) and collect its scopes.
+
+    With `around`, only what can run together with that file: the files that import it, and all that those
+    import.
+    """
     trees: dict[str, ast.Module] = {}
     for file, source in sources.items():
         try:
             trees[file] = ast.parse(source)
         except (SyntaxError, ValueError):
             continue
+    if around in trees:
+        near = _together(trees, around)
+        trees = {file: tree for file, tree in trees.items() if file in near}
     scopes: dict[str, Scope] = {}
     by_node: dict[ast.AST, Scope] = {}
     for file, tree in trees.items():
@@ -120,9 +137,55 @@ def build_index(sources: Mapping[str, bytes]) -> Index:
         by_node[tree] = module
         _collect(module, scopes, by_node)
     stored = frozenset(
-        n.attr for t in trees.values() for n in ast.walk(t) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)
+        n.attr
+        for t in trees.values()
+        for n in ast.walk(t)
+        if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)
     )
-    return Index(trees, scopes, by_node, stored)
+    index = Index(trees, scopes, by_node, stored)
+    index.captured.update(_captured(index))
+    return index
+
+
+def _together(trees: Mapping[str, ast.Module], file: str) -> set[str]:
+    lookup = Index(trees, {}, {}, frozenset())
+    imports = {f: set(_imported(lookup, f)) for f in trees}
+    importers: dict[str, set[str]] = {f: {g for g in trees if f in imports[g]} for f in trees}
+    return _reached(imports, _reached(importers, {file}))
+
+
+def _imported(lookup: Index, file: str) -> Iterator[str]:
+    for node in ast.walk(lookup.trees[file]):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [a.name for a in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = "." * node.level + (node.module or "")
+            names = [base, *(base + ("" if base.endswith(".") else ".") + a.name for a in node.names)]
+        for name in names:
+            parts = name.split(".")
+            for length in range(1, len(parts) + 1):  # importing a.b runs a as well
+                found = lookup.file_of(".".join(parts[:length]), file) if any(parts[:length]) else None
+                if found:
+                    yield found
+
+
+def _reached(edges: Mapping[str, set[str]], start: set[str]) -> set[str]:
+    done, pending = set[str](), list(start)
+    while pending:
+        current = pending.pop()
+        if current not in done:
+            done.add(current)
+            pending += edges[current]
+    return done
+
+
+def _captured(index: Index) -> Iterator[str]:
+    for scope in index.scopes.values():
+        for name in {n.id for n in own_nodes(scope.node) if isinstance(n, ast.Name)}:
+            owner = index.owner(scope, name)
+            if owner is not None and owner is not scope and owner.is_function:
+                yield f"{owner.id}|{name}"
 
 
 def _collect(scope: Scope, scopes: dict[str, Scope], by_node: dict[ast.AST, Scope]) -> None:
@@ -159,7 +222,8 @@ def _free_id(parent: Scope, node: ast.AST, taken: Mapping[str, Scope]) -> str:
 
 
 def own_nodes(root: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes that run as part of `root`'s own body; nested functions and classes themselves, not their bodies.
+    """Yield the nodes that run as part of `root`'s own body; nested functions and classes themselves, not
+    their bodies.
 
     Decorators, defaults and bases of a nested definition do run here and are yielded.
     """

@@ -8,14 +8,16 @@ from dataclasses import dataclass, replace
 
 from .blocks import Block, find_blocks
 from .compiled import compiled_scopes
+from .formfeed import with_form_feeds, without_form_feeds
 from .plan import LoopPlan, Plan
 from .positions import Unfaithful, with_original_positions
 from .quiet import parse_quietly
 from .regions import find_regions, module_region
-from .shape import alias_for
+from .shape import RUNTIME_MODULE, alias_for
 
 MODULE_AS_WRITTEN = "the whole module runs as it is written"
 UNPARSED = "libcst cannot parse it, though Python can"
+INSTRUMENTED = "it is instrumented already"
 NOT_ROUND_TRIP = "libcst does not give it back byte for byte"
 NOT_FAITHFUL = "its instrumented text would not be the same program"
 TOO_DEEP = "it is nested too deeply"
@@ -71,20 +73,28 @@ def _text(source: bytes, tree: ast.Module, blocks: tuple[Block, ...]) -> bytes:
 
     from .rewrite import rewritten
 
+    if _imports_runtime(tree):
+        raise _Refused(INSTRUMENTED)
+    plain, feeds = without_form_feeds(source)
     try:
-        module = cst.parse_module(source)
+        module = cst.parse_module(plain)
     except (KeyboardInterrupt, SystemExit, MemoryError):
         raise
     except BaseException as error:  # a panic of its native parser is no Exception
         raise _Refused(UNPARSED) from error
-    if module.bytes != source:
+    if module.bytes != plain:
         raise _Refused(NOT_ROUND_TRIP)
     if not any(block.plan.guarded for block in blocks):
         return source
     alias = alias_for(source)
-    text = rewritten(module, blocks, alias).bytes
+    text = with_form_feeds(rewritten(module, blocks, alias).bytes, feeds)
     _check(text, tree, alias)
     return text
+
+
+def _imports_runtime(tree: ast.Module) -> bool:
+    imports = [node for node in tree.body if isinstance(node, ast.Import)]
+    return any(alias.name == RUNTIME_MODULE for node in imports for alias in node.names)
 
 
 def _check(text: bytes, tree: ast.Module, alias: str) -> None:

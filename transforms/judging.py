@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from .knowledge import Facts
 from .look import Surroundings
-from .observe import Verdict, judge
+from .observe import Verdict, judge, judge_output, judge_wrapper
 from .output_only import is_output, output_effects
 from .pairing import Finding
 from .probes import Change, Probe
@@ -55,7 +55,8 @@ class Court:
     def _added(self, finding: Finding, node: ast.stmt) -> Probe | Change:
         scope = finding.place.scope
         if finding.step.kind == "wrapped":
-            verdict = judge(node, scope, self.around, header_only=True)
+            assert isinstance(node, ast.With)
+            verdict = judge_wrapper(node, scope, self.around)
             return self._probe(finding, verdict, "added", (first_line(node), header_end(node)))
         if finding.step.kind == "extended":
             verdict = judge(_gained(finding.step.old[0], node), scope, self.around)
@@ -67,7 +68,7 @@ class Court:
         effects = list(output_effects(node, self.new.facts))
         if self._drops(finding.step.old[0], effects):
             return self._change(finding, DROPPED)
-        verdict = judge(node, finding.place.scope, self.around)
+        verdict = judge_output(node, finding.place.scope, self.around)
         return self._probe(finding, verdict, "edited", (first_line(node), last_line(node)))
 
     def _removed(self, finding: Finding) -> Probe | Change:
@@ -115,6 +116,8 @@ def _what_changed(old: ast.stmt, side: Side) -> str:
     what = "its first line" if is_compound(old) else "it"
     if isinstance(old, DEFINITIONS):
         what = "its decorators, arguments, annotations or bases changed; it"
+    elif isinstance(old, ast.Match) or hasattr(old, "handlers"):
+        return "changed: its `case` or `except` clauses"
     return f"changed: {what} was `{side.text(old)}`"
 
 

@@ -1,7 +1,9 @@
-"""What a call can do, as far as its name tells: pure, output, light; and what library constructors tie together.
+"""What a call can do, as far as its name tells: pure, output, light; and what library constructors tie
+together.
 
-Everything here looks at syntax only. A name means what the file's imports say (`facts_of`), or, where no facts are
-given, what it conventionally means (`np`, `F`, `torch`). Names the project itself defines are never pure by name.
+Everything here looks at syntax only. A name means what the file's imports say (`facts_of`), or, where no
+facts are given, what it conventionally means (`np`, `F`, `torch`). Names the project itself defines are never
+pure by name.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ Kind = Literal["optimizer", "scheduler", "scaler", "wrapper", "loader", "writer"
 
 @dataclass(frozen=True)
 class Facts:
-    """What one file says about its names: where imported ones come from, and which ones the project defines."""
+    """What one file says about its names: where imported ones come from, and which ones the project
+    defines."""
 
     imports: Mapping[str, str] = field(default_factory=lambda: tables.CONVENTIONAL_IMPORTS)
     defined: frozenset[str] = frozenset()
@@ -62,7 +65,8 @@ def dotted(node: ast.expr) -> str:
 
 
 def origin(node: ast.expr, facts: Facts = CONVENTIONS) -> str:
-    """Return the full library name of a callee (`torch.nn.functional.relu`; builtins bare), "" if it is not one."""
+    """Return the full library name of a callee (`torch.nn.functional.relu`; builtins bare), "" if it is not
+    one."""
     name = dotted(node)
     root, _, rest = name.partition(".")
     if not name:
@@ -82,7 +86,8 @@ def is_listed(full: str, table: Mapping[str, frozenset[str]]) -> bool:
 
 
 def words(node: ast.expr) -> frozenset[str]:
-    """Return the lower-case words in the last name of an expression: `self.train_loader` -> {train, loader}."""
+    """Return the lower-case words in the last name of an expression: `self.train_loader` -> {train,
+    loader}."""
     while isinstance(node, (ast.Subscript, ast.Call)):
         node = node.func if isinstance(node, ast.Call) else node.value
     text = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
@@ -93,7 +98,9 @@ def words(node: ast.expr) -> frozenset[str]:
 def looks_like_iterator(node: ast.expr) -> bool:
     """Tell whether going through `node` may use it up, judged by its name or its form."""
     if isinstance(node, ast.Call):
-        name = dotted(node.func).rpartition(".")[2] or (node.func.attr if isinstance(node.func, ast.Attribute) else "")
+        name = dotted(node.func).rpartition(".")[2] or (
+            node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        )
         if name in tables.ITERATING_BUILTINS | {"islice", "chain", "tqdm"}:
             return any(looks_like_iterator(a) for a in node.args)
         return name in {"iter", "open"} or name in tables.LOADERS
@@ -106,7 +113,8 @@ def looks_like_module(node: ast.expr) -> bool:
 
 
 def _writes_through_arguments(call: ast.Call) -> bool:
-    """Tell whether keywords make an otherwise pure call write: `out=`, `inplace=True`, `print(file=handle)`."""
+    """Tell whether keywords make an otherwise pure call write: `out=`, `inplace=True`,
+    `print(file=handle)`."""
     for keyword in call.keywords:
         value = keyword.value
         if keyword.arg == "out" and not (isinstance(value, ast.Constant) and value.value is None):
@@ -125,16 +133,20 @@ def is_random_call(call: ast.Call, facts: Facts = CONVENTIONS) -> bool:
 
 
 def is_pure_call(call: ast.Call, facts: Facts = CONVENTIONS) -> bool:
-    """Tell whether the call itself changes nothing but what print and logging write; its arguments are not looked at.
+    """Tell whether the call itself changes nothing but what print and logging write; its arguments are not
+    looked at.
 
-    Only what the tables name is pure; an unknown name, an arbitrary object called (`model(x)`), a random draw,
-    `next`, `iter`, a trailing underscore or `out=` are not. Arguments that hold calls must be asked about themselves.
+    Only what the tables name is pure; an unknown name, an arbitrary object called (`model(x)`), a random
+    draw, `next`, `iter`, a trailing underscore or `out=` are not. Arguments that hold calls must be asked
+    about themselves.
     """
     if _writes_through_arguments(call) or is_random_call(call, facts) or _uses_up_a_starred(call):
         return False
     if not all(_is_pure_function_value(f, facts) for f in _handed_functions(call, facts)):
         return False
     full = origin(call.func, facts)
+    if full in tables.DRAWS_NOTHING:
+        return True
     if full:
         return _is_pure_function(full, call)
     if isinstance(call.func, ast.Attribute):
@@ -151,7 +163,12 @@ def _is_pure_function(full: str, call: ast.Call) -> bool:
         return full not in {"torch.nn.functional.scaled_dot_product_attention"}
     if full.startswith(("torch.Tensor.", "str.", "dict.", "numpy.ndarray.")):
         return full.rpartition(".")[2] in tables.PURE_METHODS
-    return is_listed(full, tables.SINK_FUNCTIONS) and full.partition(".")[0] in {"logging", "tqdm", "sys", "traceback"}
+    return is_listed(full, tables.SINK_FUNCTIONS) and full.partition(".")[0] in {
+        "logging",
+        "tqdm",
+        "sys",
+        "traceback",
+    }
 
 
 def _uses_up_a_starred(call: ast.Call) -> bool:
@@ -165,7 +182,8 @@ def _handed_functions(call: ast.Call, facts: Facts) -> list[ast.expr]:
 
 
 def _is_pure_function_value(node: ast.expr, facts: Facts) -> bool:
-    """Tell whether a function that is handed on is a lambda (its body is looked at as code) or a pure one by name."""
+    """Tell whether a function that is handed on is a lambda (its body is looked at as code) or a pure one by
+    name."""
     if isinstance(node, (ast.Lambda, ast.Constant)):
         return True
     return is_pure_call(ast.Call(func=node, args=[], keywords=[]), facts)
@@ -220,7 +238,11 @@ def is_light_call(call: ast.Call, facts: Facts = CONVENTIONS) -> bool:
     if full:
         if full in tables.ITERATING_BUILTINS or is_listed(full, {"collections": frozenset("*")}):
             return not any(looks_like_iterator(_unstarred(a)) for a in call.args)
-        if full in tables.PURE_BUILTINS or full in tables.LIGHT_FUNCTIONS or is_listed(full, tables.SINK_FUNCTIONS):
+        if (
+            full in tables.PURE_BUILTINS
+            or full in tables.LIGHT_FUNCTIONS
+            or is_listed(full, tables.SINK_FUNCTIONS)
+        ):
             return True
         return full.rpartition(".")[0] in tables.LIGHT_MODULES
     if not isinstance(call.func, ast.Attribute) or call.func.attr in facts.defined:
@@ -231,21 +253,27 @@ def is_light_call(call: ast.Call, facts: Facts = CONVENTIONS) -> bool:
 
 
 def is_light_iterable(node: ast.expr, facts: Facts = CONVENTIONS) -> bool:
-    """Tell whether going through `node` takes next to no time; a loader does not, whatever the loop's body holds."""
+    """Tell whether going through `node` takes next to no time; a loader does not, whatever the loop's body
+    holds."""
     return not looks_like_iterator(node) and all(
         is_light_call(n, facts) or is_pure_call(n, facts) for n in ast.walk(node) if isinstance(n, ast.Call)
     )
 
 
 def is_pure_expression(node: ast.AST, facts: Facts = CONVENTIONS) -> bool:
-    """Tell whether evaluating `node`, its nested calls included, changes nothing; a lambda counts as if called."""
+    """Tell whether evaluating `node`, its nested calls included, changes nothing; a lambda counts as if
+    called."""
     if isinstance(node, (ast.Await, ast.Yield, ast.YieldFrom)):
         return False
     if isinstance(node, ast.Call) and not is_pure_call(node, facts):
         return False
     if isinstance(node, ast.comprehension) and looks_like_iterator(node.iter):
         return False
-    if isinstance(node, ast.Subscript) and words(node.value) & tables.ITERATOR_WORDS and not _is_static(node.slice):
+    if (
+        isinstance(node, ast.Subscript)
+        and words(node.value) & tables.ITERATOR_WORDS
+        and not _is_static(node.slice)
+    ):
         return False  # a dataset's __getitem__ may draw random numbers
     return all(is_pure_expression(child, facts) for child in ast.iter_child_nodes(node))
 
@@ -274,9 +302,14 @@ def kind_of_call(call: ast.Call, facts: Facts = CONVENTIONS) -> Kind:
 def widened(kind: Kind, call: ast.Call) -> tuple[ast.expr, ...]:
     """Return the arguments that an object made by `call` goes on to change when it is itself changed.
 
-    An optimizer changes its model's parameters, a scheduler its optimizer, a wrapper (DDP, compile) is its module.
+    An optimizer changes its model's parameters, a scheduler its optimizer, a wrapper (DDP, compile) is its
+    module.
     """
     if kind in {"optimizer", "scheduler", "wrapper"}:
-        named = [k.value for k in call.keywords if k.arg in {"params", "optimizer", "module", "model", "optimizers"}]
+        named = [
+            k.value
+            for k in call.keywords
+            if k.arg in {"params", "optimizer", "module", "model", "optimizers"}
+        ]
         return (*call.args[:1], *named, *(call.args[1:] if kind == "optimizer" else ()))
     return ()

@@ -8,13 +8,14 @@ calls (a random draw, ``model.eval()``) is permitted and told apart as not pure:
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from .imports import import_why
 from .knowledge import Facts, is_pure_call, looks_like_iterator
 from .knowledge_tables import ITERATING_BUILTINS
+from .lasting import lasting_why
 from .members import member_why
 from .own import FRESH, Own, Scope, is_fresh_local, sources_in
 from .recorded import COMPREHENSIONS, Names, bound_by, inside_parts, names_of, outside_parts
@@ -76,8 +77,15 @@ class Look(ast.NodeVisitor):
     ``recorded`` collects recorded names it binds where the surroundings permit that.
     """
 
-    def __init__(self, scope: Scope, around: Surroundings, statement: ast.stmt) -> None:
+    def __init__(
+        self,
+        scope: Scope,
+        around: Surroundings,
+        statement: ast.stmt,
+        harmless: Collection[ast.AST] = (),
+    ) -> None:
         self.scope, self.around, self.statement = scope, around, statement
+        self.harmless = harmless  # calls that the caller knows to change nothing
         self.whys: list[str] = []
         self.recorded: set[str] = set()
         self.impure = False
@@ -293,11 +301,13 @@ class Look(ast.NodeVisitor):
     # --- calls and iteration
 
     def visit_Call(self, node: ast.Call) -> None:
+        if why := lasting_why(node):
+            self.whys.append(why)
         if isinstance(node.func, ast.Name) and node.func.id in ("setattr", "delattr") and node.args:
             self._store(node, node.args[0])
         method_of_own = isinstance(node.func, ast.Attribute) and self._is_fresh(node.func.value)
         helper = self._helper(node.func)
-        if not (method_of_own or helper or is_pure_call(node, self.around.facts)):
+        if not (method_of_own or helper or node in self.harmless or is_pure_call(node, self.around.facts)):
             self.impure = True
         if (helper and helper.iterates) or _iterates_arguments(node):
             for argument in node.args:

@@ -16,15 +16,15 @@ _MARKS = "_marks"
 def insert_marks(tree: ast.Module, plan: Plan, alias: str) -> None:
     """Put a mark at the start of every region's body in ``tree``, whose positions are the original ones.
 
-    A loop's mark comes after its guard's boundary, so that it counts for the iteration that begins.
+    A loop's mark comes after its guard's boundary, so that it counts for the iteration that begins, and
+    before the guard of a loop that the body starts with, so that it does not count for that.
     """
     starts = {(region.line, region.col): region.index for region in plan.regions[MODULE_REGION + 1 :]}
     for body in list(_bodies(tree, alias)):
-        place = next(place for place, node in enumerate(body) if not is_added(node, alias))
-        first = body[place]
+        first = next(node for node in body if not is_added(node, alias))
         index = starts.get((first.lineno, first.col_offset))
         if index is not None:
-            place += _is_docstring(first)
+            place = int(_is_boundary(body[0], alias)) + _is_docstring(body[0])
             anchor = body[min(place, len(body) - 1)]
             body.insert(place, _placed(f"{alias}{_MARKS}[{index}] = 1", anchor))
     _insert_opening(tree, plan, alias)
@@ -48,8 +48,13 @@ def _bodies(root: ast.AST, alias: str) -> Iterator[list[ast.stmt]]:
         ]
 
 
+def _is_boundary(node: ast.stmt, alias: str) -> bool:
+    return isinstance(node, ast.If) and is_added(node, alias)
+
+
 def _is_docstring(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    value = node.value if isinstance(node, ast.Expr) else None
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
 def _insert_opening(tree: ast.Module, plan: Plan, alias: str) -> None:

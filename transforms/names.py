@@ -13,8 +13,8 @@ from dataclasses import dataclass
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 ScopeNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_SCOPES = (*_DEFINITIONS, ast.Lambda)
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_SCOPES = (*DEFINITIONS, ast.Lambda)
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def _held(nodes: Iterable[ast.AST]) -> ast.AST:
 
 
 def bindings_among(nodes: Iterable[ast.AST]) -> list[Binding]:
-    """Return what ``nodes`` do to the names of their scope: parents before children, as own_nodes has them."""
+    """Return what ``nodes`` do to the names of their scope; parents come before children."""
     found: list[Binding] = []
     hidden: set[ast.AST] = set()  # stores that stay inside a comprehension
     for node in nodes:
@@ -127,7 +127,7 @@ def bindings_among(nodes: Iterable[ast.AST]) -> list[Binding]:
 
 def _bound_by(node: ast.AST) -> Iterator[Binding]:
     """Yield what this one node, not a Name, binds by itself."""
-    if isinstance(node, _DEFINITIONS):
+    if isinstance(node, DEFINITIONS):
         yield Binding(node.name, False)
     elif isinstance(node, (ast.Import, ast.ImportFrom)):
         for alias in node.names:
@@ -200,7 +200,7 @@ def _frame(scope: ScopeNode) -> _Frame:
         globals=frozenset(outer),
         nonlocals=frozenset(enclosing),
         bindings=tuple(bound),
-        nested=tuple(node for node in nodes if isinstance(node, _DEFINITIONS)),
+        nested=tuple(node for node in nodes if isinstance(node, DEFINITIONS)),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from .look import Look, Surroundings
@@ -25,19 +26,35 @@ class Verdict:
     inert: bool
 
 
-def judge(node: ast.stmt, scope: Scope, around: Surroundings, *, header_only: bool = False) -> Verdict:
-    """Judge one added statement; with ``header_only`` the header of a ``with`` around recorded statements."""
-    look = Look(scope, around, node)
-    parts: list[ast.AST] = [node]
-    if header_only:
-        assert isinstance(node, ast.With)
-        parts = list(node.items)
+def judge(node: ast.stmt, scope: Scope, around: Surroundings) -> Verdict:
+    """Judge one added statement."""
+    return _judge(node, [node], scope, around, ())
+
+
+def judge_wrapper(node: ast.With, scope: Scope, around: Surroundings) -> Verdict:
+    """Judge the header of an added ``with`` that only watches the recorded statements inside."""
+    return _judge(node, list(node.items), scope, around, [item.context_expr for item in node.items])
+
+
+def judge_output(node: ast.stmt, scope: Scope, around: Surroundings) -> Verdict:
+    """Judge the new form of an output statement: what it calls to write is not held against it."""
+    calls = [part for part in ast.walk(node) if isinstance(part, ast.Expr)]
+    return _judge(node, [node], scope, around, [part.value for part in calls])
+
+
+def _judge(
+    node: ast.stmt,
+    parts: Sequence[ast.AST],
+    scope: Scope,
+    around: Surroundings,
+    harmless: Collection[ast.AST],
+) -> Verdict:
+    look = Look(scope, around, node, harmless)
     for part in parts:
         look.visit(part)
-    bound = names_in(parts).bound
     return Verdict(
         why="; ".join(dict.fromkeys(look.whys)),
-        own=frozenset(bound - look.recorded),
+        own=frozenset(names_in(parts).bound - scope.names.used),
         recorded=frozenset(look.recorded),
         pure=not look.impure,
         inert=isinstance(node, INERT) and not look.impure,

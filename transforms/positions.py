@@ -7,7 +7,7 @@ and all else must be equal. So the same walk proves that the text is the user's 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from .shape import RUNTIME_MODULE
 
@@ -115,10 +115,10 @@ class _Walk:
 
     def _argument(self, node: ast.AST) -> ast.AST:
         """Return the argument of a guard's ``over`` or ``returning``, any other node as it is."""
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _mentions(node.func, self.alias):
-            if node.func.attr in ("over", "returning"):
-                return node.args[0]
-        return node
+        func = node.func if isinstance(node, ast.Call) else None
+        if not isinstance(func, ast.Attribute) or func.attr not in ("over", "returning"):
+            return node
+        return node.args[0] if isinstance(node, ast.Call) and _mentions(func, self.alias) else node
 
 
 def is_added(node: object, alias: str) -> bool:
@@ -168,10 +168,10 @@ def _place_shell(outer: ast.AST, inner: ast.AST | None, twin: ast.AST) -> None:
         node = waiting.pop()
         if node is inner:
             continue
-        if isinstance(node, ast.Attribute):
-            _collapse(node, twin)  # over several lines the compiler would look for its name at the end
+        _place(node, twin)
+        if isinstance(node, ast.Attribute) and node.end_lineno != node.lineno:
+            _collapse(node, twin)  # the compiler would look for the attribute's name at the end
         else:
-            _place(node, twin)
             waiting.extend(ast.iter_child_nodes(node))
 
 

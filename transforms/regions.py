@@ -15,7 +15,7 @@ Body = Sequence[ast.stmt]
 
 
 def find_regions(tree: ast.Module, compiled: frozenset[ScopeNode]) -> tuple[Region, ...]:
-    """Return the regions of ``tree`` in source order, the module's body first; none in ``compiled`` scopes."""
+    """Return the regions outside ``compiled`` scopes in source order, the module's body first."""
     found = [("module", tree.body), *_below(tree, compiled)]
     return tuple(_region(index, kind, body) for index, (kind, body) in enumerate(found))
 
@@ -37,14 +37,18 @@ def _below(node: ast.AST, compiled: frozenset[ScopeNode]) -> Iterator[tuple[str,
     if node in compiled:
         return
     for kind, body in _bodies(node):
-        if kind in ("function", "class") or (kind in _MARKED and _calls(body)):
+        if kind in ("function", "class") or (kind in _MARKED and _is_telling(body)):
             yield kind, body
         for statement in body:
             yield from _below(statement, compiled)
 
 
-def _calls(body: Body) -> bool:
-    return any(isinstance(node, ast.Call) for statement in body for node in ast.walk(statement))
+# what makes a branch worth a mark: work, or leaving the usual way (people ask why a batch was dropped)
+_TELLING = (ast.Call, ast.Continue, ast.Break, ast.Return, ast.Raise)
+
+
+def _is_telling(body: Body) -> bool:
+    return any(isinstance(node, _TELLING) for statement in body for node in ast.walk(statement))
 
 
 def _bodies(node: ast.AST) -> Iterator[tuple[str, Body]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import libcst as cst
 
 from .blocks import Block
-from .shape import Guard, guard_for, import_line, returning
+from .shape import Guard, guard_for, import_line
 
 _NO_LOOPS_BELOW = (
     cst.BaseExpression,
@@ -23,7 +23,7 @@ _NO_LOOPS_BELOW = (
 )
 """Nodes the walk does not enter: it is the larger half of the time to visit them."""
 
-_Statement = cst.BaseStatement | cst.SimpleStatementLine
+Statement = cst.BaseCompoundStatement | cst.SimpleStatementLine
 
 
 def rewritten(module: cst.Module, blocks: Sequence[Block], alias: str) -> cst.Module:
@@ -71,7 +71,9 @@ class _Writer(cst.CSTTransformer):
     def _around(self) -> list[str]:
         return [guard.name for guard in self.open[-1] if guard is not None]
 
-    def leave_FunctionDef(self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef) -> cst.FunctionDef:
+    def leave_FunctionDef(
+        self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef
+    ) -> cst.FunctionDef:
         self.open.pop()
         return updated_node
 
@@ -123,17 +125,11 @@ class _Writer(cst.CSTTransformer):
         bare = loop.with_changes(leading_lines=(), body=body)
         return cst.FlattenSentinel([*before, bare, *self.parsed(guard.after)])
 
-    def parsed(self, lines: Sequence[str]) -> list[cst.BaseStatement]:
+    def parsed(self, lines: Sequence[str]) -> list[Statement]:
         """Make statements of guard lines, in which a tab stands for one level of indentation."""
-        text = "".join(line.replace("\t", self.module.default_indent) + self.module.default_newline for line in lines)
-        return list(_statements(cst.parse_module(text, config=self.config)))
-
-
-def _statements(module: cst.Module) -> Iterator[cst.BaseStatement]:
-    for statement in module.body:
-        if not isinstance(statement, cst.BaseStatement):
-            raise TypeError(f"not a statement: {statement!r}")
-        yield statement
+        text = "\n".join([*lines, ""]).replace("\t", self.module.default_indent)
+        text = text.replace("\n", self.module.default_newline)
+        return list(cst.parse_module(text, config=self.config).body)
 
 
 def _attribute(owner: str, name: str) -> cst.Attribute:
@@ -159,7 +155,8 @@ def _space_if_none(
     whitespace: cst.SimpleWhitespace | cst.MaybeSentinel,
 ) -> cst.SimpleWhitespace | cst.MaybeSentinel:
     """Part ``in(x)`` and ``return(x)``: what follows no longer starts with a parenthesis."""
-    return cst.SimpleWhitespace(" ") if isinstance(whitespace, cst.SimpleWhitespace) and not whitespace.value else whitespace
+    is_none = isinstance(whitespace, cst.SimpleWhitespace) and not whitespace.value
+    return cst.SimpleWhitespace(" ") if is_none else whitespace
 
 
 def _unless_skipped(guard: str, test: cst.BaseExpression) -> cst.BaseExpression:
@@ -176,7 +173,7 @@ def _is_true(test: cst.BaseExpression) -> bool:
     )
 
 
-def _with_top(body: cst.BaseSuite, top: Sequence[cst.BaseStatement]) -> cst.IndentedBlock:
+def _with_top(body: cst.BaseSuite, top: Sequence[Statement]) -> cst.IndentedBlock:
     """Put ``top`` before the statements of a loop; a body on the header's line gets lines of its own."""
     if isinstance(body, cst.IndentedBlock):
         return body.with_changes(body=[*top, *body.body])
@@ -186,7 +183,7 @@ def _with_top(body: cst.BaseSuite, top: Sequence[cst.BaseStatement]) -> cst.Inde
     return cst.IndentedBlock([*top, line])
 
 
-def _with_import(module: cst.Module, line: Sequence[cst.BaseStatement]) -> cst.Module:
+def _with_import(module: cst.Module, line: Sequence[Statement]) -> cst.Module:
     """Put the import after docstring and ``__future__`` imports, and after every comment at the top."""
     body = list(module.body)
     place = sum(1 for _ in _preamble(body))
@@ -201,7 +198,7 @@ def _with_import(module: cst.Module, line: Sequence[cst.BaseStatement]) -> cst.M
     return module.with_changes(body=[*body[:place], moved, kept, *body[place + 1 :]])
 
 
-def _preamble(body: Sequence[cst.BaseStatement | cst.SimpleStatementLine]) -> Iterator[cst.SimpleStatementLine]:
+def _preamble(body: Sequence[Statement]) -> Iterator[cst.SimpleStatementLine]:
     for index, statement in enumerate(body):
         if not isinstance(statement, cst.SimpleStatementLine):
             return

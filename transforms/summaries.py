@@ -1,7 +1,8 @@
 """Summaries of every function of a project: what a call may change, what it returns, whom it calls.
 
-Order: `build_index` (scopes) -> `summarize` runs a `Walker` over every scope until nothing moves (recursion settles
-that way, since everything only grows) -> `effects.py` walks single loops against the finished `Store`.
+Order: `build_index` (scopes) -> `summarize` runs a `Walker` over every scope until nothing moves (recursion
+settles that way, since everything only grows) -> `effects.py` walks single loops against the finished
+`Store`.
 """
 
 from __future__ import annotations
@@ -23,14 +24,21 @@ def summarize(index: Index) -> Store:
     for _ in range(MAX_ROUNDS):
         store.moved = False
         for scope in reversed(list(index.scopes.values())):
+            if store.exhausted:
+                break
             Walker(store, scope).run()
-        if not store.moved and not _assume_unknown(store):
+        if store.exhausted or (not store.moved and not _assume_unknown(store)):
             break
+    else:
+        store.overrun = True
+    store.overrun |= store.exhausted
+    store.learning = False
     return store
 
 
 def _assume_unknown(store: Store) -> bool:
-    """Take what nothing in the project tells about (a parameter nobody passes) for unknown; tell whether any was."""
+    """Take what nothing in the project tells about (a parameter nobody passes) for unknown; tell whether any
+    was."""
     store.moved, store.learning = store.learning, False
     for scope in store.index.scopes.values():
         for name in sorted(scope.bound - scope.globals - scope.nonlocals):

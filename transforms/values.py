@@ -1,13 +1,14 @@
 """Access paths and abstract values: what a name may refer to, in the effect analysis.
 
-A path is a tuple whose first element is a variable (`file::scope|name`), followed by attribute names and `[]` for
-"some element of". It may end in a mark:
+A path is a tuple whose first element is a variable (`file::scope|name`), followed by attribute names and `[]`
+for "some element of". It may end in a mark:
 
-    ^   derived: a tensor computed from what the path means; `backward()` on it reaches that (its `.grad` changes)
+    ^   derived: a tensor computed from what the path means; `backward()` on it changes that one's `.grad`
     >   widened: changing the holder as a whole changes what the path means too (an optimizer and its model)
     »   stepped: changing the holder writes slots of what the path means (a scheduler and its optimizer)
     =   (effects only) the slot itself is written, not the object in it
 
+In the table of stored references, `*` after a variable stands for any place inside it.
 The empty path stands for a new object.
 """
 
@@ -19,11 +20,11 @@ from dataclasses import dataclass
 
 Path = tuple[str, ...]
 FRESH: Path = ()
-DERIVED, WIDENED, STEPPED, SLOT, ELEMENT = "^", ">", "»", "=", "[]"
+DERIVED, WIDENED, STEPPED, SLOT, ELEMENT, ANYWHERE = "^", ">", "»", "=", "[]", "*"
 MARKS = frozenset({DERIVED, WIDENED, STEPPED, SLOT})
 MAX_SEGMENTS = 2
-"""Longest path kept after its variable: deeper ones are cut to the object that contains them. Two is enough for
-`self.trainer.model`, and keeps the number of paths over linked structures (attributes squared) small."""
+"""Longest path kept after its variable: deeper ones are cut to the object that contains them. Two is enough
+for `self.trainer.model`, and keeps the number of paths over linked structures (attributes squared) small."""
 MAX_PATHS = 16
 """Most paths in one value; beyond it all are cut to their variables. Training code stays below ten."""
 MAX_EFFECTS = 12
@@ -36,7 +37,8 @@ IMMUTABLE = frozenset({"scalar", "writer"})
 
 @dataclass(frozen=True)
 class Value:
-    """What an expression may be: the paths it may refer to and the kinds of thing it may be. No kind: not known yet."""
+    """What an expression may be: the paths it may refer to and the kinds of thing it may be. No kind: not
+    known yet."""
 
     paths: frozenset[Path] = frozenset()
     kinds: frozenset[str] = frozenset()
@@ -73,7 +75,9 @@ def limited(paths: frozenset[Path]) -> frozenset[Path]:
     """Cut paths to their variables where there are too many of them."""
     if len(paths) <= MAX_PATHS:
         return paths
-    return frozenset(p[:1] + p[-1:] if mark_of(p) and len(p) > 2 else p if mark_of(p) else p[:1] for p in paths)
+    return frozenset(
+        p[:1] + p[-1:] if mark_of(p) and len(p) > 2 else p if mark_of(p) else p[:1] for p in paths
+    )
 
 
 def mark_of(path: Path) -> str:
@@ -88,7 +92,7 @@ def unmarked(path: Path) -> Path:
 
 def step(path: Path, segment: str) -> Path:
     """Return the path of an attribute or element: a marked or a long enough path stands for its parts too."""
-    if not path or mark_of(path) or len(path) > MAX_SEGMENTS:
+    if not path or mark_of(path) or len(path) > MAX_SEGMENTS or path[-1] == segment == ELEMENT:
         return path
     return (*path, segment)
 
@@ -97,7 +101,9 @@ def derived(value: Value) -> frozenset[Path]:
     """Return the paths of a new tensor computed from `value`."""
     if value.among(*LEAVES):
         return frozenset()
-    return frozenset((*unmarked(p), DERIVED) for p in value.paths if p and mark_of(p) not in {WIDENED, STEPPED})
+    return frozenset(
+        (*unmarked(p), DERIVED) for p in value.paths if p and mark_of(p) not in {WIDENED, STEPPED}
+    )
 
 
 def substituted(base: Path, rest: Path) -> Path:
@@ -110,7 +116,8 @@ def substituted(base: Path, rest: Path) -> Path:
 
 
 def redirected(base: Path, rest: Path) -> Path | None:
-    """Return what is changed when `variable + rest` is changed and the variable refers to `base`; None: nothing."""
+    """Return what is changed when `variable + rest` is changed and the variable refers to `base`; None:
+    nothing."""
     if not base:
         return None
     effect, held = mark_of(rest), mark_of(base)
@@ -124,7 +131,8 @@ def redirected(base: Path, rest: Path) -> Path | None:
 
 
 def outermost(effects: Iterable[Path]) -> frozenset[Path]:
-    """Drop the effects that another one covers: a change of a whole object is one of its parts and its gradients."""
+    """Drop the effects that another one covers: a change of a whole object is one of its parts and its
+    gradients."""
     every = set(effects)
     crowded = Counter(e[0] for e in every)
     every |= {(variable,) for variable, number in crowded.items() if number > MAX_EFFECTS}

@@ -1,7 +1,7 @@
 """Walks the statements of one scope, or of one loop, and gathers what they may change, return and call.
 
-Flow-insensitive: what a name may refer to anywhere in its scope it may refer to everywhere. Every construct of the
-language has a line in `STATEMENTS` or `EXPRESSIONS`; what has none is walked child by child.
+Flow-insensitive: what a name may refer to anywhere in its scope it may refer to everywhere. Every construct
+of the language has a line in `STATEMENTS` or `EXPRESSIONS`; what has none is walked child by child.
 """
 
 from __future__ import annotations
@@ -41,10 +41,13 @@ class Walker(Calls):
             outside = values.outermost(
                 e for e in self.effects if e[0] in params or e[0].rpartition("|")[0] not in own
             )
-            self.store.add_summary(self.scope.id, Summary(outside, self._visible(returned), frozenset(self.calls)))
+            self.store.add_summary(
+                self.scope.id, Summary(outside, self._visible(returned), frozenset(self.calls))
+            )
 
     def _visible(self, returned: Value) -> Value:
-        """Express a result in parameters, captured names and globals: local names are followed to what they mean."""
+        """Express a result in parameters, captured names and globals: local names are followed to what they
+        mean."""
         params = {f"{self.scope.id}|{p}" for p in self.scope.params}
         done: set[values.Path] = set()
         pending, seen = list(returned.paths), set[values.Path]()
@@ -67,8 +70,10 @@ class Walker(Calls):
     def _returns_something(self) -> bool:
         if isinstance(self.scope.node, ast.Lambda):
             return True
-        return any(isinstance(n, ast.Return) and n.value or isinstance(n, (ast.Yield, ast.YieldFrom))
-                   for n in own_nodes(self.scope.node))
+        return any(
+            (isinstance(n, ast.Return) and n.value) or isinstance(n, (ast.Yield, ast.YieldFrom))
+            for n in own_nodes(self.scope.node)
+        )
 
     def _parameters(self) -> None:
         """Enter what annotations, the enclosing class and * say about the parameters."""
@@ -84,12 +89,11 @@ class Walker(Calls):
         for name in self.scope.params:
             self.store.add_value(f"{self.scope.id}|{name}", Value(frozenset({FRESH}), frozenset()))
         parent = self.scope.parent
-        static = any(isinstance(d, ast.Name) and d.id in {"staticmethod", "classmethod"} for d in _decorators(node))
-        if parent is not None and parent.is_class and self.scope.params and not static:
-            self.store.add_value(f"{self.scope.id}|{self.scope.params[0]}", fresh("class:" + parent.id))
-        elif parent is not None and parent.is_class and self.scope.params:
-            if any(isinstance(d, ast.Name) and d.id == "classmethod" for d in _decorators(node)):
-                self.store.add_value(f"{self.scope.id}|{self.scope.params[0]}", fresh("type:" + parent.id))
+        if parent is not None and parent.is_class and self.scope.params:
+            named = {d.id for d in _decorators(node) if isinstance(d, ast.Name)}
+            kind = "type:" if "classmethod" in named else "class:"
+            if "staticmethod" not in named:
+                self.store.add_value(f"{self.scope.id}|{self.scope.params[0]}", fresh(kind + parent.id))
 
     def _annotated(self, name: str, annotation: ast.expr) -> None:
         text = annotation.value if isinstance(annotation, ast.Constant) else ast.unparse(annotation)
@@ -101,7 +105,7 @@ class Walker(Calls):
             if instances:
                 self.bind_name(name, Value(frozenset({FRESH}), instances))
 
-    # --- statements -----------------------------------------------------------------------------------------------
+    # --- statements ---
 
     def walk(self, nodes: Iterable[ast.AST]) -> None:
         for node in nodes:
@@ -159,7 +163,8 @@ class Walker(Calls):
         self.walk(node.body)
 
     def _enter(self, expression: ast.expr, context: Value) -> Value:
-        """Enter and leave a context manager: a project one runs its methods, an unknown one changes itself."""
+        """Enter and leave a context manager: a project one runs its methods, an unknown one changes
+        itself."""
         call = expression.func if isinstance(expression, ast.Call) else expression
         name = call.attr if isinstance(call, ast.Attribute) else call.id if isinstance(call, ast.Name) else ""
         if name in tables.HARMLESS_CONTEXTS and not any(k.startswith("class:") for k in context.kinds):
@@ -225,7 +230,8 @@ class Walker(Calls):
             self.bind_name(name, self.global_of(file or "", name))
 
     def global_of(self, file: str, name: str) -> Value:
-        """Return a module's global as seen by an importer: the same object, under the module's own variable."""
+        """Return a module's global as seen by an importer: the same object, under the module's own
+        variable."""
         module = self.store.index.module(file)
         variable = f"{module.id}|{name}"
         kinds = self.store.values.get(variable, NOTHING).kinds
@@ -242,14 +248,16 @@ class Walker(Calls):
     def _decorated(self, decorator: ast.expr, value: Value) -> Value:
         """Return what a project decorator makes of a function; a library's is taken to leave it as it is."""
         made = self.value(decorator)
-        known = Value(made.paths, frozenset(k for k in made.kinds if k.startswith(("func:", "class:", "type:"))))
+        known = Value(
+            made.paths, frozenset(k for k in made.kinds if k.startswith(("func:", "class:", "type:")))
+        )
         shape = ast.Call(func=decorator, args=[], keywords=[])
         return self.dispatch(shape, known, Arguments((value,), (), NOTHING))
 
     def _defaults(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, scope: Scope) -> None:
         a = node.args
         ordered = [*a.posonlyargs, *a.args]
-        pairs = list(zip(ordered[len(ordered) - len(a.defaults):], a.defaults, strict=True))
+        pairs = list(zip(ordered[len(ordered) - len(a.defaults) :], a.defaults, strict=True))
         pairs += [(arg, d) for arg, d in zip(a.kwonlyargs, a.kw_defaults, strict=True) if d is not None]
         for arg, default in pairs:
             self.store.add_actual(f"{scope.id}|{arg.arg}", self.value(default))
@@ -284,7 +292,7 @@ class Walker(Calls):
                 self.value(case.guard)
             self.walk(case.body)
 
-    # --- binding --------------------------------------------------------------------------------------------------
+    # --- binding ---
 
     def variable(self, name: str) -> str | None:
         owner = self.store.index.owner(self.scope, name)
@@ -303,7 +311,8 @@ class Walker(Calls):
             self.record((variable, values.SLOT))
 
     def assign(self, target: ast.expr, value: Value, source: ast.expr | None) -> None:
-        """Bind a target of any shape to a value; `source` is its expression, if there is one to take apart."""
+        """Bind a target of any shape to a value; `source` is its expression, if there is one to take
+        apart."""
         if isinstance(target, ast.Name):
             self.bind_name(target.id, value)
         elif isinstance(target, ast.Starred):
@@ -322,8 +331,12 @@ class Walker(Calls):
 
     def _assign_parts(self, targets: list[ast.expr], value: Value, source: ast.expr | None) -> None:
         starred = any(isinstance(t, ast.Starred) for t in targets)
-        if isinstance(source, (ast.Tuple, ast.List)) and len(source.elts) == len(targets) and not starred \
-                and not any(isinstance(s, ast.Starred) for s in source.elts):
+        if (
+            isinstance(source, (ast.Tuple, ast.List))
+            and len(source.elts) == len(targets)
+            and not starred
+            and not any(isinstance(s, ast.Starred) for s in source.elts)
+        ):
             for target, part in zip(targets, source.elts, strict=True):
                 self.assign(target, self.value(part), part)
             return
@@ -353,18 +366,23 @@ class Walker(Calls):
                 self.record((variable, values.SLOT))
         for path in holder.paths:
             if path and not values.mark_of(path) and value.kinds:
-                self.store.add_link(values.step(path, target.attr), value)
+                self.store.write(path, target.attr, value)
 
     def bind_iteration(self, target: ast.expr, iterable: ast.expr) -> None:
-        """Bind a loop's target: the counters of enumerate and range are numbers, zip is taken part by part."""
+        """Bind a loop's target: the counters of enumerate and range are numbers, zip is taken part by
+        part."""
         call = iterable if isinstance(iterable, ast.Call) else None
         name = call.func.id if call is not None and isinstance(call.func, ast.Name) else ""
         parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else []
         if call is not None and name == "enumerate" and len(parts) == 2 and call.args:
             self.assign(parts[0], SCALAR, None)
             self.bind_iteration(parts[1], call.args[0])
-        elif call is not None and name == "zip" and len(parts) == len(call.args) \
-                and not any(isinstance(e, ast.Starred) for e in [*parts, *call.args]):
+        elif (
+            call is not None
+            and name == "zip"
+            and len(parts) == len(call.args)
+            and not any(isinstance(e, ast.Starred) for e in [*parts, *call.args])
+        ):
             for part, source in zip(parts, call.args, strict=True):
                 self.bind_iteration(part, source)
         elif call is not None and name in {"tqdm", "trange"} and call.args:
@@ -385,8 +403,12 @@ class Walker(Calls):
             self.change(Value(iterable.paths, frozenset({"?"})) if "iterator" in iterable.kinds else NOTHING)
             self.change_slot(Value(iterable.paths), ELEMENT)
         if "loader" in iterable.kinds:
-            for method in self.store.index.classes_with("__getitem__") + self.store.index.classes_with("__iter__"):
-                self.call_project(method.id, PLAIN, Value(iterable.paths, frozenset({"class:" + _class_of(method)})))
+            for method in self.store.index.classes_with("__getitem__") + self.store.index.classes_with(
+                "__iter__"
+            ):
+                self.call_project(
+                    method.id, PLAIN, Value(iterable.paths, frozenset({"class:" + _class_of(method)}))
+                )
         for hook in ("__iter__", "__next__"):
             self._call_hook(iterable, hook, PLAIN)
 
@@ -397,7 +419,7 @@ class Walker(Calls):
                 results.append(self.call_project(method.id, args, Value(holder.paths, frozenset({kind}))))
         return join(results)
 
-    # --- expressions ----------------------------------------------------------------------------------------------
+    # --- expressions ---
 
     def value(self, node: ast.expr) -> Value:
         """Evaluate an expression: gather its effects, return what it may be."""
@@ -434,10 +456,7 @@ class Walker(Calls):
         result = NOTHING
         for kind in sorted(base.kinds):
             result = result | self._attribute_of(Value(base.paths, frozenset({kind})), kind, name)
-        for path in base.paths:
-            for known in self.store.closure(path):
-                result = result | self.store.links.get(values.step(known, name), NOTHING)
-        return result
+        return result | self.store.read(base.paths, name)
 
     def _attribute_of(self, base: Value, kind: str, name: str) -> Value:
         label, _, owner = kind.partition(":")
@@ -453,11 +472,17 @@ class Walker(Calls):
         if label == "type":
             methods = self.store.methods(owner, name)
             held = self.store.values.get(f"{owner}|{name}", NOTHING)
-            return self._methods(methods, base, name, bound=False) if methods else Value(paths, held.kinds or {"?"})
+            return (
+                self._methods(methods, base, name, bound=False)
+                if methods
+                else Value(paths, held.kinds or UNKNOWN.kinds)
+            )
         if label == "class":
             return self._instance_attribute(base, owner, name, paths)
         if kind in {"const", "tensor"}:
-            return Value(paths, frozenset({"scalar" if name in {"shape", "dtype", "device", "ndim"} else kind}))
+            return Value(
+                paths, frozenset({"scalar" if name in {"shape", "dtype", "device", "ndim"} else kind})
+            )
         if kind == "optimizer":
             return Value(paths, frozenset({"container"}))
         for method in self.store.index.classes_with(name) if kind == "?" else ():
@@ -485,7 +510,9 @@ class Walker(Calls):
             if _is_property(method) and bound:
                 results.append(self.call_project(method.id, PLAIN, base))
             else:
-                static = any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in _decorators(method.node))
+                static = any(
+                    isinstance(d, ast.Name) and d.id == "staticmethod" for d in _decorators(method.node)
+                )
                 cls = any(isinstance(d, ast.Name) and d.id == "classmethod" for d in _decorators(method.node))
                 label = "bound" if (bound and not static) or cls else "func"
                 results.append(Value(base.paths, frozenset({f"{label}:{method.id}"})))
@@ -510,16 +537,17 @@ class Walker(Calls):
         if value.among("loader"):
             return fresh("const")
         paths = frozenset(values.step(p, ELEMENT) for p in value.paths)
-        stored = join(
-            self.store.links.get((*known, ELEMENT), NOTHING) for p in value.paths for known in self.store.closure(p)
-        )
+        stored = self.store.read(value.paths, ELEMENT)
         kinds = stored.kinds if value.kinds else frozenset()
         if value.among("consts"):
             return Value(values.limited(paths | stored.paths), frozenset({"const"}) | stored.kinds)
         if value.among("const", "tensor"):
             return Value(values.limited(paths | stored.paths), kinds | value.kinds)
         functions = frozenset(k for k in value.kinds if k.startswith(("func:", "bound:")))
-        return Value(values.limited(paths | stored.paths), kinds | functions | (UNKNOWN.kinds if value.kinds else frozenset()))
+        return Value(
+            values.limited(paths | stored.paths),
+            kinds | functions | (UNKNOWN.kinds if value.kinds else frozenset()),
+        )
 
     def _call(self, node: ast.Call) -> Value:
         return self.call(node)
@@ -598,7 +626,9 @@ def _decorators(node: ast.AST) -> list[ast.expr]:
 
 
 def _is_property(method: Scope) -> bool:
-    names = {d.attr if isinstance(d, ast.Attribute) else getattr(d, "id", "") for d in _decorators(method.node)}
+    names = {
+        d.attr if isinstance(d, ast.Attribute) else getattr(d, "id", "") for d in _decorators(method.node)
+    }
     return bool(names & {"property", "cached_property"})
 
 
@@ -607,11 +637,14 @@ def _as_load(target: ast.expr) -> ast.expr:
         return ast.Name(target.id, ast.Load())
     if isinstance(target, ast.Attribute):
         return ast.Attribute(target.value, target.attr, ast.Load())
-    return ast.Subscript(target.value, target.slice, ast.Load()) if isinstance(target, ast.Subscript) else target
+    return (
+        ast.Subscript(target.value, target.slice, ast.Load()) if isinstance(target, ast.Subscript) else target
+    )
 
 
 def _combined(*operands: Value) -> Value:
-    """Return the result of an operator: a number, a tensor of the operands' graph, or a container of both's items."""
+    """Return the result of an operator: a number, a tensor of the operands' graph, or a container of both's
+    items."""
     if any(not o.kinds for o in operands):
         return NOTHING
     if all(o.among("scalar") for o in operands):
@@ -620,7 +653,9 @@ def _combined(*operands: Value) -> Value:
     loose = [o for o in operands if not o.among("scalar", "const", "tensor")]
     containers = [o for o in operands if o.kinds & {"container", "consts", "?"}]
     if not loose:
-        return Value(graph, frozenset({"const" if all(o.among("scalar", "const") for o in operands) else "tensor"}))
+        return Value(
+            graph, frozenset({"const" if all(o.among("scalar", "const") for o in operands) else "tensor"})
+        )
     held = frozenset().union(*(o.paths for o in containers))
     only = all(o.among("container", "consts") for o in operands)
     return Value(values.limited(graph | held), frozenset({"container" if only else "?"}))

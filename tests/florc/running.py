@@ -27,7 +27,7 @@ class Ended:
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """An environment in which florc can be imported, and nothing of this machine's settings for it remains."""
+    """An environment in which florc can be imported; settings of this machine's for it are gone."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("FLORC_")}
     return {**env, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", **changes}
 

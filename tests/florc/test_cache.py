@@ -22,11 +22,16 @@ def test_code_comes_back_as_it_was_put(cache):
 
 
 def test_the_key_depends_on_source_and_names(cache):
-    keys = {cache.key(*parts) for parts in [("a", "b", b"c"), ("a", "b", b"d"), ("a", "x", b"c"), ("x", "b", b"c")]}
+    keys = {
+        cache.key(*parts)
+        for parts in [("a", "b", b"c"), ("a", "b", b"d"), ("a", "x", b"c"), ("x", "b", b"c")]
+    }
     assert len(keys) == 4
 
 
-@pytest.mark.parametrize("damage", [lambda b: b[:-3], lambda b: b"", lambda b: b[:20] + b"\xff" + b[21:], lambda b: b + b"x"])
+@pytest.mark.parametrize(
+    "damage", [lambda b: b[:-3], lambda b: b"", lambda b: b[:20] + b"\xff" + b[21:], lambda b: b + b"x"]
+)
 def test_a_damaged_entry_is_no_entry(cache, tmp_path, damage):
     cache.put("key", CODE)
     [path] = (tmp_path / "cache").iterdir()

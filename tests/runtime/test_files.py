@@ -356,6 +356,8 @@ def test_what_a_probe_writes_is_a_real_file_unless_it_is_the_programs(tmp_path):
         os.makedirs("probe/deep")
         put("probe/deep/note.txt", "note")
         put("mine.txt", "probe")
+        os.rename("probe/deep/note.txt", "probe/deep/moved.txt")
+        os.replace("probe/deep/moved.txt", "probe/deep/note.txt")
         assert get("probe/deep/note.txt") == "note"
         assert get("mine.txt") == "probe"
         bench.probing = False

@@ -55,7 +55,7 @@ def prepared(root: Path) -> Bench:
     return bench
 
 
-@settings(max_examples=150, deadline=None, database=None)
+@settings(max_examples=60, deadline=None, database=None)
 @given(steps)
 def test_a_complete_replay_tells_what_the_record_told(plan):
     def program(bench):
@@ -69,7 +69,7 @@ def test_a_complete_replay_tells_what_the_record_told(plan):
         assert bench.reports == []
 
 
-@settings(max_examples=150, deadline=None, database=None)
+@settings(max_examples=60, deadline=None, database=None)
 @given(steps, st.integers(0, 13), st.integers(1, 5))
 def test_a_replay_that_skips_tells_the_same_or_reports(plan, start, length):
     skipped = range(start, start + length)

@@ -1,4 +1,4 @@
-"""Writers and readers of NumPy and torch: what they save lies in the overlay, what they load is the record's."""
+"""NumPy and torch: what they save lies in the overlay, what they load is the record's."""
 from __future__ import annotations
 
 import os
@@ -82,7 +82,8 @@ def test_a_saved_file_is_the_same_byte_for_byte(bench):
 
     bench.record(program, modules=[torch])
     bench.replay(program, modules=[torch])
-    assert Path(f"{bench.overlay}{bench.path('best.pt')}").read_bytes() == (bench.home / "best.pt").read_bytes()
+    copy = Path(f"{bench.overlay}{bench.path('best.pt')}")
+    assert copy.read_bytes() == (bench.home / "best.pt").read_bytes()
 
 
 def test_uninstalling_gives_torch_its_functions_back(bench):

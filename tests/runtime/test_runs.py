@@ -23,7 +23,9 @@ def test_a_run_without_a_name_gets_a_free_one(tmp_path):
     assert all("-rank3" in name for name in names)
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", "/abs", ".hidden", "-x", "a b", "a\n", "ä", "x" * 101, "a\0"])
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "../x", "a/b", "/abs", ".hidden", "-x", "a b", "a\n", "ä", "x" * 101, "a\0"]
+)
 def test_a_name_cannot_lead_out_of_the_store(tmp_path, name):
     with pytest.raises(StoreError, match="cannot be the name"):
         runs.create(tmp_path, name, "train.py")
@@ -32,11 +34,10 @@ def test_a_name_cannot_lead_out_of_the_store(tmp_path, name):
 
 
 def test_the_newest_run_of_a_program_is_found(tmp_path):
-    for name, script, facts in [
-        ("a", "train.py", {}), ("b", "train.py", {}), ("c", "other.py", {}), ("d", "train.py", {"module": True}),
-        ("e", "train.py", {"rank": 0}),
-    ]:  # fmt: skip
-        runs.create(tmp_path, name, script, **facts)
+    for name, script in [("a", "train.py"), ("b", "train.py"), ("c", "other.py")]:
+        runs.create(tmp_path, name, script)
+    runs.create(tmp_path, "d", "train.py", module=True)
+    runs.create(tmp_path, "e", "train.py", rank=0)
     assert runs.newest(tmp_path, "train.py").run == "b"
     assert runs.newest(tmp_path, "train.py", module=True).run == "d"
     assert runs.newest(tmp_path, "train.py", rank=0).run == "e"

@@ -86,7 +86,7 @@ def test_getsource_finds_functions_and_classes(tmp_path):
 
 
 def test_module_keeps_docstring_and_annotations():
-    source = '"""Module."""\nfrom __future__ import annotations\nx: Unknown = 1\nfor i in (lambda: [1])(): x\n'
+    source = '"""Module."""\nfrom __future__ import annotations\nx: Unknown = 1\nfor i in (lambda: [1])(): x'
     space = run(_code(source), Record())
     assert space["__doc__"] == "Module." and space["__annotations__"] == {"x": "Unknown"}
 

@@ -217,6 +217,8 @@ CHANGES = [
     ("step", "globals()['WIDTH'] = 3", "changes"),
     ("step", "torch.backends.cudnn.benchmark = True", "changes"),
     ("loop", "import torch.backends.cudnn as cudnn\ncudnn.benchmark = True", "imported module"),
+    ("loop", "model.register_forward_hook(print)", "`model.register_forward_hook`"),
+    ("loop", "import numpy as np\nnp.set_printoptions(3)", "`np.set_printoptions`"),
     ("module", "WIDTH = 9", "assigns `WIDTH`"),
     ("module", "def total(values):\n    return 0", "assigns `total`"),
     ("module", "def poke():\n    global WIDTH\n    WIDTH = 9", "assigns `WIDTH`"),
@@ -246,6 +248,7 @@ def test_a_return_in_an_added_function_or_a_break_in_an_added_loop_is_fine():
 EDITS = [
     ('print("epoch", epoch, best)', 'print("EPOCH", epoch)', True),
     ('print("epoch", epoch, best)', 'log.warning("epoch %d", epoch)', True),
+    ('print("epoch", epoch, best)', "logging.info({'best': best})", True),
     ('print("epoch", epoch, best)', "print(model(x))", False),
 ]
 
@@ -258,6 +261,11 @@ def test_an_edited_output_statement_is_a_probe_with_its_old_place(old, new, pure
     line = BASE[: BASE.index(old)].count("\n") + 1
     assert (probe.kind, probe.old, probe.line, probe.pure) == ("edited", (line, line), line, pure)
     assert probe.text == new
+
+
+def test_what_an_edited_statement_calls_to_write_does_not_make_it_impure():
+    (probe,) = matched("import wandb\nwandb.log(a)\n", "import wandb\nwandb.log(a, step=1)\n").probes
+    assert probe.kind == "edited" and probe.pure
 
 
 def test_a_removed_print_is_a_probe():
@@ -368,6 +376,7 @@ def test_a_profiler_or_timer_may_wrap_unchanged_code(header):
     depth = "    " * (header.count("\n") + 1)
     found = matched(old, "a()\n" + header + "\n" + "".join(f"{depth}{line}\n" for line in body))
     assert not found.changes
+    assert all(probe.pure for probe in found.probes)  # nothing may be put back after what they wrap
     first = header.splitlines()[0]
     assert found.probes[0].text == first and found.probes[0].line == found.probes[0].end_line == 2
     assert (
@@ -382,6 +391,11 @@ def test_a_profiler_or_timer_may_wrap_unchanged_code(header):
 )
 def test_other_wrappers_change_the_program(header):
     assert matched("a()\nb()\n", f"{header}\n    a()\n    b()\n").changes
+
+
+def test_a_second_import_of_the_same_is_nobodys_own():
+    (probe,) = matched("import os\nos.f()\n", "import os\nimport os.path\nos.f()\n").probes
+    assert probe.inert and not probe.own
 
 
 def test_a_wrapper_may_not_bind_a_recorded_name():

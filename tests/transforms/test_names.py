@@ -81,14 +81,15 @@ def _loop(body: str) -> tuple[str, str]:
     assert result.plan.refused == "" and result.plan.loops[-1].guarded
     lines = result.text.decode().splitlines()
     opening = max(index for index, line in enumerate(lines) if "_florc.loop(" in line)
-    names = ast.parse(lines[opening].strip()).body[0].value.args[1:]
+    call = ast.parse(lines[opening].split(" = ")[1], mode="eval").body
+    assert isinstance(call, ast.Call)
     doubtful = []
     for line in lines[opening + 1 :]:
         if "lacks" in line:
             doubtful.append(line.split('"')[1])
         elif ".values" not in line and ".skipped:" not in line:
             break
-    return " ".join(name.value for name in names), " ".join(doubtful)
+    return " ".join(ast.literal_eval(name) for name in call.args[1:]), " ".join(doubtful)
 
 
 # body of a function whose last loop is looked at; names it rebinds; those not certain to be bound after it
@@ -122,9 +123,17 @@ FRAMES = [
     ("a = 1\ndef h():\n    nonlocal a\n    a = 2\nfor i in g(): pass", "i a", "i"),
     ("a = 1\ndef h():\n    nonlocal a\n    del a\nfor i in g(): pass", "i a", "i a"),
     ("a = 1\ndef h():\n    def hh():\n        nonlocal a\n        a = 2\nfor i in g(): pass", "i a", "i"),
-    ("a = 1\ndef h():\n    a = 3\n    def hh():\n        nonlocal a\n        a = 2\nfor i in g(): pass", "i", "i"),
+    (
+        "a = 1\ndef h():\n    a = 3\n    def hh():\n        nonlocal a\n        a = 2\nfor i in g(): pass",
+        "i",
+        "i",
+    ),
     ("a = 1\nclass H:\n    nonlocal a\n    a = 2\nfor i in g(): pass", "i a", "i"),
-    ("a = 1\nclass H:\n    a = 3\n    def h(self):\n        nonlocal a\n        a = 2\nfor i in g(): pass", "i a", "i"),
+    (
+        "a = 1\nclass H:\n    a = 3\n    def h(self):\n        nonlocal a\n        a = 2\nfor i in g(): pass",
+        "i a",
+        "i",
+    ),
     ("a = 1\ndef h():\n    return a\nfor i in g(): pass", "i", "i"),
     ("for i in g():\n    def h():\n        nonlocal i\n        i += 1\n    class C: j = 1", "i h C", "i h C"),
     ("return p\nfor i in g(): p = 1", "i p", "i p"),
