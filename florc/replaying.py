@@ -25,8 +25,7 @@ from .runtime.errors import StoreError
 from .runtime.lockstep import Edits
 from .runtime.script import Script, parse
 from .runtime.store import BlobReader
-from .transforms import instrument, to_code
-from .transforms.match import Match, match
+from .transforms import Match, instrument, match, to_code
 
 MAX_CHANGES = 20  # changed lines told by name
 
@@ -116,7 +115,7 @@ def _recorded(blobs: BlobReader, key: str) -> bytes:
 def _match(old: bytes, new: bytes, file: str, path: str) -> Match:
     try:
         plan = instrument(old, file).plan
-        found = match(old, new, plan)
+        found = match(old, new, plan, isolating=True)
     except (SyntaxError, ValueError) as error:
         raise syntax_error(error, path) from None
     guarded = {loop.id for loop in plan.loops if loop.guarded}
@@ -143,15 +142,17 @@ def _edits(matches: dict[str, Match]) -> Edits:
     dropped: set[tuple[str, int]] = set()
     probes: dict[str, frozenset[int]] = {}
     regions: dict[str, frozenset[int]] = {}
+    own: dict[str, frozenset[str]] = {}
     for file, found in matches.items():
         lines |= {(file, old): new for old, new in found.lines.items()}
         for probe in found.probes:
             if probe.old is not None:
                 dropped |= {(file, line) for line in range(probe.old[0], probe.old[1] + 1)}
+        own[file] = frozenset(name for probe in found.probes for name in probe.own)
         live = [probe for probe in found.probes if probe.kind != "removed"]
         probes[file] = frozenset(n for probe in live for n in range(probe.line, probe.end_line + 1))
         regions[file] = frozenset(probe.region for probe in live if not probe.inert)
-    return Edits(lines, frozenset(dropped), probes, regions)
+    return Edits(lines, frozenset(dropped), probes, regions, own)
 
 
 def _recorded_variables(run: runs.Run) -> None:
@@ -186,7 +187,7 @@ class _Replay:
         if found is None:
             return plain(name, file, path, source)
         with startup.own_imports():
-            return to_code(instrument(source, file, found.ids), path, marks=False)
+            return to_code(instrument(source, file, found.ids), path, marks=False, probes=found.probes)
 
     def _module(self, source: Source, namespace: dict[str, Any] | None) -> None:
         from .runtime import session

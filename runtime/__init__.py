@@ -17,6 +17,6 @@ where something does. Nothing here imports torch or numpy unless the program has
 """
 from __future__ import annotations
 
-from .session import loop, marks
+from .session import loop, marks, probe
 
-__all__ = ["loop", "marks"]
+__all__ = ["loop", "marks", "probe"]

@@ -105,7 +105,7 @@ class LiveState:
                  spaces: Callable[[str], Namespace], is_project: Callable[[str], bool]) -> None:
         self._blobs, self._spaces, self._is_project = blobs, spaces, is_project
         packed, names, entry = marshal.loads(blobs.get(base_key))
-        recorded, self._entry_process = marshal.loads(entry)
+        self._recorded, self._entry_process = marshal.loads(entry)
         self._base_names: list[tuple[str, list[str]]] = marshal.loads(names)
         self.allowed = self._union_names([ckpt[1] for ckpt in checkpoints])
         root = self._root(frame, self._base_names)
@@ -121,9 +121,9 @@ class LiveState:
         self._differ = [number for number, content in walk.contents.items()
                         if number >= len(self.base.digests) or digest(content) != self.base.digests[number]]
         for number in self._differ:
-            if number in recorded:  # what was otherwise here than in the record goes back to the record's
-                self._entry[number] = recorded[number]
-        self._union = sorted(union.union(number for number in self._differ if number in recorded))
+            if number in self._recorded:  # what was otherwise here than in the record goes back to the record's
+                self._entry[number] = self._recorded[number]
+        self._union = sorted(union.union(number for number in self._differ if number in self._recorded))
         if self._entry_process:
             self.entry_differences += process.differences(self._entry_process, process.capture())
 
@@ -179,7 +179,7 @@ class LiveState:
         root = self._root(frame, names)
         contents = {number: ckpt.contents.get(number, self._entry.get(number, b"")) for number in self._union}
         contents.update(ckpt.contents)
-        build = Build(self.base, contents, self._fetch, self.allowed)
+        build = Build(self.base, contents, self._fetch, self.allowed, self._recorded)
         live = Walk(root, self.base, self._is_project).run()
         build.apply([number for number in self._union if self._must_write(number, contents, live)
                      and (number in ckpt.contents or not is_iterator(contents[number]))])

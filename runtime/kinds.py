@@ -11,9 +11,12 @@ import collections
 import functools
 import gc
 import io
+import logging
 import operator
 import random
+import re
 import sys
+import threading
 import types
 import weakref
 from collections import OrderedDict, deque
@@ -48,6 +51,14 @@ class Kind:
 
     def write(self, obj: Any, content: Any, build: Build) -> None:
         raise CannotRestore(f"a {self.tag} cannot be put back in place")
+
+
+def unseen(obj: Any, walk: Walk, words: str) -> None:
+    """Note an object that cannot be looked into: one that was there at the entry may change unseen."""
+    if walk.current < walk.first_new:
+        walk.opaque.append((walk.current, words))
+    else:
+        walk.lost.append((walk.current, words))
 
 
 # -- attributes -------------------------------------------------------------------------------
@@ -668,7 +679,7 @@ class File(Kind):
                 return "live"
             return obj.tell()
         except (OSError, ValueError):
-            walk.opaque.append((walk.current, "a file that is being iterated over"))
+            unseen(obj, walk, "a file that is being iterated over")
             return "unknown"
 
     def make(self, content: Any, build: Build) -> Any:
@@ -696,6 +707,43 @@ class Live(Kind):
         """Left as it lives."""
 
 
+class Logger(Kind):
+    """logging.Logger: its level and handlers; the tree of loggers around it is left alone."""
+
+    tag = "logger"
+
+    def read(self, obj: logging.Logger, walk: Walk) -> tuple[Any, ...]:
+        return (self.tag, obj.name, obj.level, obj.disabled, obj.propagate,
+                walk.ref(obj.handlers, ("a", "handlers")), walk.ref(obj.filters, ("a", "filters")))
+
+    def make(self, content: Any, build: Build) -> Any:
+        return logging.getLogger(content[1])
+
+    def write(self, obj: logging.Logger, content: Any, build: Build) -> None:
+        obj.setLevel(content[2])
+        obj.disabled, obj.propagate = content[3], content[4]
+        obj.handlers[:], obj.filters[:] = build.whole(content[5]), build.whole(content[6])
+
+
+class Bar(Kind):
+    """A tqdm bar: how far it has come. When it was last drawn is no state."""
+
+    tag = "bar"
+
+    def read(self, obj: Any, walk: Walk) -> tuple[Any, ...]:
+        if walk.current >= walk.first_new:
+            walk.lost.append((walk.current, "a progress bar that was made in the loop"))
+        return (self.tag, getattr(obj, "n", None), getattr(obj, "total", None), getattr(obj, "desc", None),
+                walk.ref(getattr(obj, "iterable", None), ("a", "iterable")))
+
+    def make(self, content: Any, build: Build) -> Any:
+        return Lost("a progress bar that was made in the loop")
+
+    def write(self, obj: Any, content: Any, build: Build) -> None:
+        if content[1] is not None:
+            obj.n, obj.total, obj.desc = content[1:4]
+
+
 class LostKind(Kind):
     """A stand-in from an earlier restore: compares equal to what it stands for."""
 
@@ -719,7 +767,7 @@ class Reduced(Kind):
         except Exception:
             reduced = None
         if not isinstance(reduced, tuple):
-            walk.opaque.append((walk.current, f"a {type(obj).__module__}.{type(obj).__qualname__}"))
+            unseen(obj, walk, f"a {type(obj).__module__}.{type(obj).__qualname__}")
             return (self.tag, type(obj).__qualname__)
         parts = [list(part) if i >= 3 and part is not None else part for i, part in enumerate(reduced)]
         return (self.tag, type(obj).__qualname__, [walk.ref(part, ("r", i)) for i, part in enumerate(parts)])
@@ -762,20 +810,20 @@ class Reduced(Kind):
 
 
 # -- choosing ---------------------------------------------------------------------------------
-# Packages and modules whose objects are machinery: locks, queues, handlers, trackers.
-LIVE_MODULES = ("logging", "threading", "_thread", "multiprocessing", "queue", "_queue", "asyncio", "concurrent", "socket",
-                "ssl", "subprocess", "select", "weakref", "contextvars", "tqdm", "rich", "wandb", "tensorboard",
-                "torch.utils.tensorboard", "mlflow", "torch._dynamo", "torch._inductor", "torch._functorch", "torch._guards",
-                "torch.fx", "sympy", "matplotlib", "_io", "http", "urllib", "signal", "abc", "_abc", "typing", "inspect", "click",
-                "importlib", "_frozen_importlib", "_frozen_importlib_external", "zipimport", "warnings", "ctypes",
-                "_ctypes", "torch.multiprocessing", "torch.autograd.profiler", "torch.profiler", "ast", "_ast",
-                "torch.utils.hooks", "contextlib", "torch._ops", "torch._classes", "argparse")
+# Packages whose objects are machinery or sinks: what they hold is no state of the training.
+LIVE_MODULES = ("wandb", "mlflow", "tensorboard", "tensorboardX", "torch.utils.tensorboard", "rich", "torch._dynamo",
+                "torch._inductor", "torch._functorch", "torch._guards", "torch.autograd.profiler", "torch.profiler",
+                "torch._ops", "torch._classes", "importlib", "_frozen_importlib", "_frozen_importlib_external",
+                "zipimport", "abc", "_abc", "typing", "contextvars", "torch.cuda.streams")
+# Immutable, or without a state that a program could see.
 LIVE_TYPES = (types.CodeType, types.FrameType, types.TracebackType, types.MappingProxyType, types.ModuleType,
               property, staticmethod, classmethod, types.GetSetDescriptorType, types.MemberDescriptorType,
               types.MethodDescriptorType, types.WrapperDescriptorType, types.MethodWrapperType,
-              types.GenericAlias, types.UnionType, memoryview, types.CoroutineType, types.AsyncGeneratorType,
-              functools.cached_property, super, types.ClassMethodDescriptorType)
-_UNLIVE = frozenset({"argparse.Namespace", "torch._dynamo.eval_frame.OptimizedModule", "weakref.WeakSet"})
+              types.GenericAlias, types.UnionType, functools.cached_property, super,
+              types.ClassMethodDescriptorType, type(threading.Lock()), type(threading.RLock()),
+              type(functools.lru_cache(len)), re.Match, type({}.keys()), type({}.values()), type({}.items()))
+_LIVE_NAMES = frozenset({"ScriptFunction", "torch._C.ScriptFunction", "torch._C.Event"})
+
 
 _KINDS: dict[type, Kind] = {
     Root: RootKind(), Namespace: NamespaceKind(), list: Sequence(list), deque: Sequence(deque), dict: Mapping(),
@@ -785,6 +833,7 @@ _KINDS: dict[type, Kind] = {
     weakref.ref: WeakReference(),
 }
 _REDUCED, _LIVE, _INSTANCE, _FILE, _ITERATOR = Reduced(), Live(), Instance(), File(), Iterator()
+_LOGGER, _BAR = Logger(), Bar()
 _BASES: tuple[tuple[type | tuple[type, ...], Kind], ...] = (
     (type, ProjectClass()), (list, _KINDS[list]), (deque, _KINDS[deque]), (dict, _KINDS[dict]), ((set, frozenset), _KINDS[set]),
     (tuple, _KINDS[tuple]), (bytearray, _KINDS[bytearray]), (random.Random, _KINDS[random.Random]),
@@ -807,7 +856,11 @@ def _choose(cls: type) -> Kind:
         if kind is not None:
             return kind
     if issubclass(cls, io.IOBase):
-        return _FILE
+        return _FILE if not issubclass(cls, (io.StringIO, io.BytesIO)) else _REDUCED
+    if issubclass(cls, logging.Logger):
+        return _LOGGER
+    if any(klass.__module__.partition(".")[0] == "tqdm" for klass in cls.__mro__):
+        return _BAR
     if _is_live(cls):
         return _LIVE
     for base, kind in _BASES:
@@ -820,10 +873,12 @@ def _choose(cls: type) -> Kind:
 
 def _is_live(cls: type) -> bool:
     module = cls.__module__
-    if f"{module}.{cls.__qualname__}" in _UNLIVE:
-        return False
-    return issubclass(cls, LIVE_TYPES) or any(
-        module == name or module.startswith(name + ".") for name in LIVE_MODULES)
+    if issubclass(cls, LIVE_TYPES) or f"{module}.{cls.__qualname__}" in _LIVE_NAMES:
+        return True
+    nn = sys.modules.get("torch.nn")
+    if nn is not None and issubclass(cls, nn.Module):
+        return False  # a compiled or traced module is a module all the same
+    return any(module == name or module.startswith(name + ".") for name in LIVE_MODULES)
 
 
 def _is_python_class(cls: type) -> bool:

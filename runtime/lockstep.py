@@ -24,12 +24,14 @@ class Edits:
         dropped: (file id, recorded line) of output statements that were removed or edited.
         probes: file id -> lines of the edited file that belong to probes.
         regions: file id -> recorded regions that hold probes.
+        own: file id -> names that belong to the probes.
     """
 
     lines: dict[tuple[str, int], int] = field(default_factory=dict)
     dropped: frozenset[tuple[str, int]] = frozenset()
     probes: dict[str, frozenset[int]] = field(default_factory=dict)
     regions: dict[str, frozenset[int]] = field(default_factory=dict)
+    own: dict[str, frozenset[str]] = field(default_factory=dict)
 
 
 class Cursor:

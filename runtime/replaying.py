@@ -12,6 +12,7 @@ from .checkpoint import MAX_NAMED, LiveState
 from .emitter import Emitter
 from .errors import CannotRestore, NeedsExecution, ReplayDone, StoreError
 from .guards import INERT, USEFUL_DEPTH, Guard, OpenLoop, Stack
+from .isolation import Isolated, NoProbe
 from .lockstep import Cursor, Edits
 from .output import locate
 from .project import Project
@@ -108,6 +109,20 @@ class ReplayLoop(OpenLoop):
         return self.locals() | ({} if self.iterator is None else {"for": self.iterator})
 
 
+class ProbeGuard(NoProbe):
+    """Around a probe that may change what it observes."""
+
+    def __init__(self, replayer: Replayer, where: str, isolated: Isolated) -> None:
+        self._replayer, self._where, self._isolated = replayer, where, isolated
+        self.values = isolated.values
+
+    def leave(self) -> None:
+        self._replayer.probed(self._where, self._isolated)
+
+    def lacks(self, name: str) -> bool:
+        return self._isolated.lacks(name)
+
+
 class Replayer:
     """One replay of one recorded run."""
 
@@ -126,6 +141,7 @@ class Replayer:
         self.skipped_any = False
         self.on_jump: Callable[[int], None] = lambda position: None
         self._emit = emit
+        self._told: set[str] = set()
         self._main_numbers = {run.start: number for number, run in enumerate(script.main_loops)}
         self._probe_lines = edits.probes
 
@@ -397,6 +413,24 @@ class Replayer:
             words += f" and {len(wrong) - MAX_NAMED} more"
         self.inexact(words)
 
+    # -- probes ---------------------------------------------------------------------------
+    def probe(self, where: str, names: tuple[str, ...], frame: Any) -> NoProbe:
+        """Before a probe that may change what it observes."""
+        own = frozenset().union(*self.edits.own.values())
+        return ProbeGuard(self, where, Isolated(self.project, frame, own, names))
+
+    def probed(self, where: str, isolated: Isolated) -> None:
+        """After it: put back what it changed."""
+        try:
+            changed = isolated.restore()
+        except (CannotRestore, NeedsExecution) as error:
+            self.problem(f"what the lines at {where} change cannot be put back: {error}")
+            return
+        if changed:
+            more = f" and {len(changed) - MAX_NAMED} more" if len(changed) > MAX_NAMED else ""
+            self.note(f"{where}: put back what these lines change: {', '.join(changed[:MAX_NAMED])}{more}",
+                      key=f"probe {where}")
+
     # -- output ---------------------------------------------------------------------------
     def is_probe(self, frame: Any) -> bool:
         """True if the code running in frame was reached through a line the user added."""
@@ -479,6 +513,8 @@ class Replayer:
         if len(self.tally.problems) < MAX_PROBLEMS and words not in self.tally.problems:
             self.tally.problems.append(words)
 
-    def note(self, words: str) -> None:
-        if words not in self.tally.notes:
+    def note(self, words: str, key: str = "") -> None:
+        """Tell something once (one telling a key)."""
+        if (key or words) not in self._told:
+            self._told.add(key or words)
             self.tally.notes.append(words)

@@ -20,14 +20,16 @@ class Build:
         contents: contents of every node that is to be written or made, by number.
         fetch: bytes of a blob by its hash.
         allowed: per namespace, the names the record knew.
+        entry: recorded contents of entry objects, for those that are not there.
     """
 
     def __init__(self, base: Base, contents: Mapping[int, bytes], fetch: Callable[[str], bytes],
-                 allowed: Mapping[str, frozenset[str]]) -> None:
+                 allowed: Mapping[str, frozenset[str]], entry: Mapping[int, bytes]) -> None:
         self.base = base
         self.contents = contents
         self.fetch = fetch
         self.allowed = allowed
+        self.entry = entry
         self._made: dict[int, Any] = {}
         self._unfilled: list[tuple[Any, Any]] = []
 
@@ -49,18 +51,28 @@ class Build:
     def _node(self, number: int) -> Any:
         if number < len(self.base.objects):
             found = self.base.objects[number]
-            if found is None:
-                raise CannotRestore(f"the program no longer has what the record had at {self.base.path(number)}")
-            return found
+            return self._missing(number) if found is None else found
         if number not in self._made:
-            content = marshal.loads(self.contents[number])
-            kind = kind_for_tag(content[0])
-            made = self._made[number] = kind.make(content, self)
-            if type(made) is Lost:
-                object.__setattr__(made, "_content", content)
-            else:
-                self._unfilled.append((made, content))
+            self._made[number] = self._make(marshal.loads(self.contents[number]))
         return self._made[number]
+
+    def _missing(self, number: int) -> Any:
+        """An entry object that is not there now (it hung on an iterator, say), made from its recorded content."""
+        packed = self.contents.get(number) or self.entry.get(number)
+        if not packed:
+            raise CannotRestore(f"the program no longer has what the record had at {self.base.path(number)}")
+        made = self._make(marshal.loads(packed))
+        self.base.objects[number] = made
+        self.base.index[id(made)] = number
+        return made
+
+    def _make(self, content: Any) -> Any:
+        made = kind_for_tag(content[0]).make(content, self)
+        if type(made) is Lost:
+            object.__setattr__(made, "_content", content)
+        else:
+            self._unfilled.append((made, content))
+        return made
 
     def fill(self) -> None:
         """Fill every object made so far, and those made meanwhile."""
@@ -95,6 +107,6 @@ def kind_for_tag(tag: str) -> Any:
     if tag not in _BY_TAG:
         from . import kinds
         for kind in list(kinds._KINDS.values()) + [kind for _, kind in kinds._BASES] + [
-                kinds._REDUCED, kinds._LIVE, kinds._INSTANCE, kinds._FILE, kinds._ITERATOR, *kinds.LIBRARY_KINDS]:
+                kinds._REDUCED, kinds._LIVE, kinds._LOGGER, kinds._BAR, kinds._INSTANCE, kinds._FILE, kinds._ITERATOR, *kinds.LIBRARY_KINDS]:
             _BY_TAG[kind.tag] = kind
     return _BY_TAG[tag]

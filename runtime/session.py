@@ -21,6 +21,7 @@ from .errors import NeedsExecution, ReplayDone
 from .files import FileRecorder, FileReplayer
 from .guards import INERT, Guard
 from .imports import Watcher
+from .isolation import NoProbe
 from .lockstep import Edits
 from .output import Tap, streams
 from .recording import Recorder
@@ -239,6 +240,14 @@ def loop(block: str, *names: str, skippable: bool = True) -> Guard:
     if session is None or threading.get_ident() != session.thread:
         return INERT
     return session.run.loop(block, names, sys._getframe(1), skippable)
+
+
+def probe(where: str, *names: str) -> NoProbe:
+    """Before a probe that may change what it observes: what a replayed text calls."""
+    session = _active
+    if not isinstance(session, _Replaying) or threading.get_ident() != session.thread:
+        return NoProbe()
+    return session.run.probe(where, names, sys._getframe(1))
 
 
 def marks(file: str, count: int) -> bytearray:

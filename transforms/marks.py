@@ -26,7 +26,7 @@ def insert_marks(tree: ast.Module, plan: Plan, alias: str) -> None:
         if index is not None:
             place = int(_is_boundary(body[0], alias)) + _is_docstring(body[0])
             anchor = body[min(place, len(body) - 1)]
-            body.insert(place, _placed(f"{alias}{_MARKS}[{index}] = 1", anchor))
+            body.insert(place, placed(f"{alias}{_MARKS}[{index}] = 1", anchor))
     _insert_opening(tree, plan, alias)
 
 
@@ -57,16 +57,22 @@ def _is_docstring(node: ast.stmt) -> bool:
     return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
-def _insert_opening(tree: ast.Module, plan: Plan, alias: str) -> None:
-    """Import the runtime, where the text does not, and make the marks right after it."""
+def ensure_import(tree: ast.Module, alias: str) -> int:
+    """Import the runtime where the text does not; the place after the import."""
     place = 0
     while place < len(tree.body) and _is_preamble(tree.body[place], place):
         place += 1
-    anchor = tree.body[min(place, len(tree.body) - 1)] if tree.body else None
     if place == len(tree.body) or not is_added(tree.body[place], alias):
-        tree.body.insert(place, _placed(import_line(alias), anchor))
+        anchor = tree.body[min(place, len(tree.body) - 1)] if tree.body else None
+        tree.body.insert(place, placed(import_line(alias), anchor))
+    return place + 1
+
+
+def _insert_opening(tree: ast.Module, plan: Plan, alias: str) -> None:
+    """Make the marks right after the import of the runtime."""
+    place = ensure_import(tree, alias)
     opening = f"{alias}{_MARKS} = {alias}.marks({plan.file!r}, {len(plan.regions)})"
-    tree.body.insert(place + 1, _placed(opening, anchor))
+    tree.body.insert(place, placed(opening, tree.body[place - 1]))
 
 
 def _is_preamble(node: ast.stmt, place: int) -> bool:
@@ -75,7 +81,8 @@ def _is_preamble(node: ast.stmt, place: int) -> bool:
     return place == 0 and _is_docstring(node)
 
 
-def _placed(line: str, anchor: ast.stmt | None) -> ast.stmt:
+def placed(line: str, anchor: ast.stmt | None) -> ast.stmt:
+    """One added statement, standing where ``anchor`` stands in the source."""
     statement = ast.parse(line).body[0]
     for node in ast.walk(statement):
         if hasattr(node, "lineno"):

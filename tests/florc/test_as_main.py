@@ -29,6 +29,7 @@ def test_a_program_sees_itself_as_under_python(tmp_path):
     assert ended.out.endswith("thread done\nat exit True\n")
 
 
+@pytest.mark.program
 def test_a_torch_program_saves_loads_and_feeds_as_under_python(tmp_path):
     shutil.copy(DATA / "probe_torch.py", tmp_path)
     assert alike(tmp_path, "probe_torch.py").code == 3

@@ -498,3 +498,9 @@ def test_a_file_that_python_refuses_is_left_out():
 def test_a_module_without_loops_comes_back_as_it_is():
     plan = Plan("train.py", (), (), "")
     assert loop_effects({"train.py": b"x = 1"}, "train.py", plan) is plan
+
+
+def test_past_its_limit_the_estimate_names_all_that_is_in_reach(monkeypatch):
+    monkeypatch.setattr("florc.transforms.store.MAX_WORK", -1)
+    source = "count = []\ndef bump(): count.append(1)\nxs = []\nfor i in STEPS:\n    bump(); print(xs)"
+    assert changes(source) >= {"count", "xs"}

@@ -10,7 +10,6 @@ import pytest
 from florc.transforms.explain import SMALL, explain, explain_data
 from florc.transforms.plan import LoopPlan, Plan
 
-
 BARE = LoopPlan(
     id="train.py::for#0",
     kind="for",

@@ -1,0 +1,75 @@
+"""Probes see the recorded run and leave it as it is: what one changes is put back after it."""
+from __future__ import annotations
+
+from typing import Any
+
+from . import process
+from .graph import Walk
+from .guards import frame_names
+from .project import Project
+from .restore import Build
+from .roots import Root
+
+
+class NoProbe:
+    """The inert guard of a probe: outside a replay nothing is put back."""
+
+    values: tuple[Any, ...] = ()
+
+    def leave(self) -> None:
+        """Nothing to put back."""
+
+    def lacks(self, name: str) -> bool:
+        return False
+
+
+class Isolated(NoProbe):
+    """The state before a probe that may change it.
+
+    Args:
+        own: names that belong to probes; what hangs on them alone is theirs.
+        names: recorded names of the frame that the probe may rebind.
+    """
+
+    def __init__(self, project: Project, frame: Any, own: frozenset[str], names: tuple[str, ...]) -> None:
+        self._project, self._frame, self._own, self._names = project, frame, own, names
+        before = frame_names(frame)
+        self._allowed = self._without_own(before)
+        walk = Walk(self._root(before), None, project.is_project).run()
+        self._base = walk.as_base()
+        self._contents = walk.contents
+        self._blobs = {key: bytes(blob.get()) for key, blob in walk.blobs.items()}
+        self._process = process.capture()
+        self._unbound = frozenset(name for name in names if name not in before)
+        self.values = tuple(before.get(name) for name in names)
+
+    def _without_own(self, frame: dict[str, Any]) -> dict[str, frozenset[str]]:
+        found = {"": frozenset(name for name in frame if name not in self._own and not name.startswith("_florc"))}
+        for space in self._project.spaces.values():
+            found[space.name] = frozenset(name for name in space.names
+                                          if name not in self._own and not name.startswith(("_florc", "__")))
+        return found
+
+    def _root(self, frame: dict[str, Any]) -> Root:
+        return Root(frame, list(self._project.spaces.values()), self._allowed)
+
+    def lacks(self, name: str) -> bool:
+        return name in self._unbound
+
+    def restore(self) -> list[str]:
+        """Put back what the probe changed; its paths in words. CannotRestore where that does not go."""
+        frame = frame_names(self._frame)
+        for name, value in zip(self._names, self.values):
+            frame[name] = value
+        walk = Walk(self._root(frame), self._base, self._project.is_project).run()
+        changed = [number for number, content in walk.contents.items()
+                   if 0 < number < len(self._base.objects) and content != self._contents.get(number)]
+        words = [walk.path(number) for number in changed]
+        moved = process.differences(self._process, process.capture())
+        if changed:
+            build = Build(self._base, self._contents, self._blobs.__getitem__, self._allowed, {})
+            build.apply(changed)
+            build.fill()
+        process.restore(self._process)
+        return words + moved
+
