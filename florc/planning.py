@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import click
 
 from .runtime.lockstep import Edits
-from .runtime.script import LoopRun, Script, touches
+from .runtime.script import LoopRun, Script
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,10 @@ def make(script: Script, edits: Edits, selected: Mapping[int, frozenset[int]] | 
 def _outlook(run: LoopRun, edits: Edits, chosen: frozenset[int] | None) -> LoopOutlook:
     wanted = tuple(
         i for i, iteration in enumerate(run.iterations)
-        if touches(iteration.hits, edits.regions) and (chosen is None or i in chosen)
+        if edits.touch(iteration.hits) and (chosen is None or i in chosen)
     )
     blocks = [block for i in wanted for block in run.iterations[i].blocks]
-    again = [block for block in blocks if block.ckpt is None or touches(block.hits, edits.regions)]
+    again = [block for block in blocks if block.ckpt is None or edits.touch(block.hits)]
     seconds = sum(block.seconds for block in again)
     return LoopOutlook(run.block, len(run.iterations), wanted, len(blocks) - len(again), len(again), seconds)
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
 from . import messages, planning, project, runner, selection, startup, summary
-from .errors import EXIT_REFUSED, FlorcError, syntax_error
+from .errors import EXIT_REFUSED, FlorcError
 from .hook import Hooks, Source, plain
+from .matching import FileMatch, edits_of, match_project
 from .options import ReplayOptions, Target
 from .project import Project
 from .recording import script_id
@@ -24,10 +25,7 @@ from .runtime import journal, runs
 from .runtime.errors import StoreError
 from .runtime.lockstep import Edits
 from .runtime.script import Script, parse
-from .runtime.store import BlobReader
-from .transforms import Match, instrument, match, to_code
-
-MAX_CHANGES = 20  # changed lines told by name
+from .transforms import instrument, to_code
 
 
 @dataclass(frozen=True)
@@ -39,10 +37,9 @@ class Prepared:
 
     run: runs.Run
     script: Script
-    matches: dict[str, Match]
+    matches: dict[str, FileMatch]
     edits: Edits
     selected: dict[int, frozenset[int]] | None = None
-    sources: dict[str, bytes] = field(default_factory=dict)
 
 
 def replay(options: ReplayOptions) -> int:
@@ -52,6 +49,8 @@ def replay(options: ReplayOptions) -> int:
     run = _find(options, store)
     startup.pin_hash_seed(run.hash_seed)
     prepared = prepare(run, folder, options)
+    if options.workers > 1 or options.on:
+        messages.say("one process replays: this version does not spread a replay yet")
     plan = planning.make(prepared.script, prepared.edits, prepared.selected)
     if options.plan_only:
         planning.show(plan)
@@ -79,80 +78,13 @@ def _find(options: ReplayOptions, store: Path) -> runs.Run:
 
 def prepare(run: runs.Run, folder: str, options: ReplayOptions) -> Prepared:
     """Read the run and match every recorded file with what it is now; FlorcError (69) if it is another program."""
-    blobs = BlobReader(run.folder)
     script = parse(journal.read(run.folder))
-    matches: dict[str, Match] = {}
-    sources: dict[str, bytes] = {}
-    for event in script.events:
-        if event[0] == "M" and event[2] not in matches:
-            file = event[2]
-            path = os.path.join(folder, file)
-            sources[file] = _read(path, file)
-            matches[file] = _match(_recorded(blobs, event[4]), sources[file], file, path)
+    matches = match_project(script, folder)
     if not matches:
         raise FlorcError(f"run {run.run} ended before its program began", exit_code=EXIT_REFUSED)
-    _refuse_changes(matches)
-    edits = _edits(matches)
-    selected = selection.select(options.at, script, edits.regions) if options.at is not None else None
-    return Prepared(run, script, matches, edits, selected, sources)
-
-
-def _read(path: str, file: str) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        message = f"a file of the recorded program cannot be read: {error.strerror}"
-        raise FlorcError(message, file=file, exit_code=EXIT_REFUSED) from None
-
-
-def _recorded(blobs: BlobReader, key: str) -> bytes:
-    try:
-        return blobs.get(key)
-    except StoreError as error:
-        raise FlorcError(error.message, hint=error.hint, exit_code=EXIT_REFUSED) from None
-
-
-def _match(old: bytes, new: bytes, file: str, path: str) -> Match:
-    try:
-        plan = instrument(old, file).plan
-        found = match(old, new, plan, isolating=True)
-    except (SyntaxError, ValueError) as error:
-        raise syntax_error(error, path) from None
-    guarded = {loop.id for loop in plan.loops if loop.guarded}
-    return replace(found, ids={place: block for place, block in found.ids.items() if block in guarded})
-
-
-def _refuse_changes(matches: dict[str, Match]) -> None:
-    changes = [(file, change) for file, found in matches.items() for change in found.changes]
-    if not changes:
-        return
-    for file, change in changes[:MAX_CHANGES]:
-        messages.say(f"{file}:{change.new_line or change.old_line}: {change.text}  ({change.why})")
-    more = f" ({len(changes) - MAX_CHANGES} more)" if len(changes) > MAX_CHANGES else ""
-    raise FlorcError(
-        f"this is another program than the recorded one: {len(changes)} changed lines{more}",
-        hint="a replay takes added lines that only observe; record again, or undo the changes",
-        exit_code=EXIT_REFUSED,
-    )
-
-
-def _edits(matches: dict[str, Match]) -> Edits:
-    """What the runtime needs to know of the edit."""
-    lines: dict[tuple[str, int], int] = {}
-    dropped: set[tuple[str, int]] = set()
-    probes: dict[str, frozenset[int]] = {}
-    regions: dict[str, frozenset[int]] = {}
-    own: dict[str, frozenset[str]] = {}
-    for file, found in matches.items():
-        lines |= {(file, old): new for old, new in found.lines.items()}
-        for probe in found.probes:
-            if probe.old is not None:
-                dropped |= {(file, line) for line in range(probe.old[0], probe.old[1] + 1)}
-        own[file] = frozenset(name for probe in found.probes for name in probe.own)
-        live = [probe for probe in found.probes if probe.kind != "removed"]
-        probes[file] = frozenset(n for probe in live for n in range(probe.line, probe.end_line + 1))
-        regions[file] = frozenset(probe.region for probe in live if not probe.inert)
-    return Edits(lines, frozenset(dropped), probes, regions, own)
+    edits = edits_of(matches)
+    selected = selection.select(options.at, script, edits) if options.at is not None else None
+    return Prepared(run, script, matches, edits, selected)
 
 
 def _recorded_variables(run: runs.Run) -> None:
@@ -187,7 +119,7 @@ class _Replay:
         if found is None:
             return plain(name, file, path, source)
         with startup.own_imports():
-            return to_code(instrument(source, file, found.ids), path, marks=False, probes=found.probes)
+            return to_code(instrument(source, file, found.match.ids), path, marks=False, probes=found.match.probes)
 
     def _module(self, source: Source, namespace: dict[str, Any] | None) -> None:
         from .runtime import session

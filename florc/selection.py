@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-
 from .errors import EXIT_USAGE, FlorcError
-from .runtime.script import LoopRun, Script, touches
+from .runtime.lockstep import Edits
+from .runtime.script import LoopRun, Script
 
 _RANGE = re.compile(r"(-?\d*):(-?\d*)")
 _NUMBER = re.compile(r"-?\d+")
@@ -14,10 +13,10 @@ _NAMED = re.compile(r"([A-Za-z_]\w*)\s*=\s*(.+)")
 _BLOCK = re.compile(r"(.+::.*(?:for|while)#\d+)(?:~\d+)?:(.+)")
 
 
-def select(words: str, script: Script, probed: Mapping[str, frozenset[int]]) -> dict[int, frozenset[int]]:
+def select(words: str, script: Script, edits: Edits) -> dict[int, frozenset[int]]:
     """Main loop number -> the iterations that `words` names; FlorcError (usage) where it names none."""
     block, words = _split_block(words)
-    number = _the_loop(script, block, probed)
+    number = _the_loop(script, block, edits)
     run = script.main_loops[number]
     chosen: set[int] = set()
     for part in (part.strip() for part in words.split(",")):
@@ -33,10 +32,10 @@ def _split_block(words: str) -> tuple[str, str]:
     return (found[1], found[2]) if found else ("", words)
 
 
-def _the_loop(script: Script, block: str, probed: Mapping[str, frozenset[int]]) -> int:
+def _the_loop(script: Script, block: str, edits: Edits) -> int:
     """The main loop that --at means: the named one, else the only one that holds probes, else the only one."""
     loops = list(enumerate(script.main_loops))
-    fitting = [i for i, run in loops if (run.block == block if block else _holds(run, probed))]
+    fitting = [i for i, run in loops if (run.block == block if block else _holds(run, edits))]
     if block and not fitting:
         raise _usage(f"--at: there is no main loop {block} in this run", _list(script))
     if not fitting:
@@ -50,8 +49,8 @@ def _the_loop(script: Script, block: str, probed: Mapping[str, frozenset[int]]) 
     return fitting[0]
 
 
-def _holds(run: LoopRun, probed: Mapping[str, frozenset[int]]) -> bool:
-    return bool(run.iterations) and any(touches(iteration.hits, dict(probed)) for iteration in run.iterations)
+def _holds(run: LoopRun, edits: Edits) -> bool:
+    return bool(run.iterations) and any(edits.touch(iteration.hits) for iteration in run.iterations)
 
 
 def _list(script: Script) -> str:

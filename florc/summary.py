@@ -40,7 +40,7 @@ def summary(prepared: Prepared, tally: Any, reason: str, total: float) -> dict[s
     probes = [
         {"file": name, "line": probe.line, "text": probe.text, "fired": _fired(tally, name, probe)}
         for name, found in prepared.matches.items()
-        for probe in found.probes
+        for probe in found.match.probes
         if probe.kind != "removed" and not probe.inert
     ]
     loops = [

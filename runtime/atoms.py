@@ -87,10 +87,17 @@ def atom(obj: Any, kind: type, is_project: Callable[[str], bool]) -> tuple[Any, 
         found = named(obj)
         return ("g", *found) if found else None
     if kind is types.FunctionType:
-        return _function(obj)
+        original = stood_in_for(obj)
+        return _function(obj) if original is None else ("g", original.__module__, original.__qualname__)
     if kind in _CALLABLES:
         return _builtin(obj)
     return _value(obj, kind)
+
+
+def stood_in_for(obj: types.FunctionType) -> Any:
+    """What a stand-in of florc's own (open, time.time...) stands for; None for all other functions."""
+    original = obj.__dict__.get("__wrapped__")
+    return original if str(obj.__globals__.get("__name__")).startswith("florc.runtime.") else None
 
 
 def _function(obj: types.FunctionType) -> tuple[Any, ...] | None:

@@ -54,7 +54,8 @@ class Snapshots:
         walk = Walk(root, base, self._is_project).run()
         contents = walk.changed()
         self._put_blobs(walk, contents)
-        opaque = sorted({f"{walk.path(number)} ({what})" for number, what in walk.opaque})
+        hidden = walk.opaque + [(number, what) for number, what in walk.lost if _is_kept(walk, number)]
+        opaque = sorted({f"{walk.path(number)} ({what})" for number, what in hidden})
         lost = sorted({f"{walk.path(number)} ({what})" for number, what in walk.lost})
         delta = marshal.dumps((contents, process.capture(), lost, opaque), MARSHAL_VERSION)
         names = marshal.dumps(_names_of(root), MARSHAL_VERSION)
@@ -66,6 +67,17 @@ class Snapshots:
         wanted = {key for content in contents.values() for key in _keys(content)}
         for key in wanted & walk.blobs.keys():
             self._blobs.put(walk.blobs[key].get(), key)
+
+
+def _is_kept(walk: Walk, number: int) -> bool:
+    """True if something from before the loop holds this new object, so that the program will likely use it again.
+
+    What hangs on a name that the loop has bound anew is mostly overwritten before anyone looks.
+    """
+    while number >= walk.first_new:
+        number = walk.new_parents[number - walk.first_new]
+    assert walk.base is not None
+    return number != 0 and walk.base.edges[number][0] != "ns"
 
 
 def _keys(content: bytes) -> Iterable[str]:
@@ -83,6 +95,30 @@ class Checkpoint:
     process: dict[str, Any]
     lost: list[str]
     opaque: list[str]
+
+
+@dataclass
+class Comparison:
+    """Paths at which a live state differs from a checkpoint.
+
+    Attributes:
+        wrong: real differences.
+        clocks: only Python floats differ there, as readings of the clock by libraries do.
+    """
+
+    wrong: list[str]
+    clocks: list[str]
+
+
+def differs_in_floats(recorded: bytes, live: bytes) -> bool:
+    """True if two contents have the same shape and differ in plain floats alone."""
+    def same(left: Any, right: Any) -> bool:
+        if type(left) is not type(right):
+            return False
+        if type(left) in (tuple, list):
+            return len(left) == len(right) and all(map(same, left, right))
+        return type(left) is float or bool(left == right)
+    return same(marshal.loads(recorded), marshal.loads(live))
 
 
 def read_checkpoint(blobs: BlobReader, hashes: list[str]) -> Checkpoint:
@@ -117,7 +153,7 @@ class LiveState:
         self._entry = {number: walk.contents[number] for number in union if number in walk.contents}
         self._entry_blobs = {key: bytes(walk.blobs[key].get())
                              for content in self._entry.values() for key in _keys(content) if key in walk.blobs}
-        self.entry_differences = self._differing(walk, {})
+        self.entry_differences = [walk.path(number) or "the names bound" for number in self._differing(walk, {})]
         self._differ = [number for number, content in walk.contents.items()
                         if number >= len(self.base.digests) or digest(content) != self.base.digests[number]]
         for number in self._differ:
@@ -137,8 +173,8 @@ class LiveState:
     def _root(self, frame: dict[str, Any], names: list[tuple[str, list[str]]]) -> Root:
         return Root(frame, [self._spaces(space) for space, _ in names if space], self.allowed)
 
-    def _differing(self, walk: Walk, contents: dict[int, bytes]) -> list[str]:
-        """Paths of the nodes that are not as expected: contents, else the entry state."""
+    def _differing(self, walk: Walk, contents: dict[int, bytes]) -> list[int]:
+        """The nodes that are not as expected: contents, else the entry state."""
         digests = self.base.digests
         found = []
         for number, content in walk.contents.items():
@@ -147,15 +183,21 @@ class LiveState:
             else:
                 same = number < len(digests) and digest(content) == digests[number]
             if not same:
-                found.append(walk.path(number) or "the names bound")
+                found.append(number)
         return found
 
-    def compare(self, hashes: list[str], frame: dict[str, Any], returned: bool = False) -> list[str]:
-        """Paths at which the live state differs from a checkpoint; empty if it is equal, bit for bit."""
+    def compare(self, hashes: list[str], frame: dict[str, Any]) -> Comparison:
+        """How the live state compares with a checkpoint, bit for bit."""
         ckpt = read_checkpoint(self._blobs, hashes)
         names = marshal.loads(self._blobs.get(hashes[1]))
         walk = Walk(self._root(frame, names), self.base, self._is_project).run()
-        return self._differing(walk, ckpt.contents) + process.differences(ckpt.process, process.capture())
+        wrong: list[str] = process.differences(ckpt.process, process.capture())
+        clocks = []
+        for number in self._differing(walk, ckpt.contents):
+            recorded = ckpt.contents.get(number) or self._entry.get(number) or self._recorded.get(number)
+            clockish = recorded is not None and differs_in_floats(recorded, walk.contents[number])
+            (clocks if clockish else wrong).append(walk.path(number) or "the names bound")
+        return Comparison(wrong, clocks)
 
     def restore(self, hashes: list[str], frame: dict[str, Any]) -> dict[str, Any]:
         """Put a checkpoint's state back and verify it; the values for the frame's names.
@@ -189,7 +231,8 @@ class LiveState:
         walk = Walk(self._root(values, names), self.base, self._is_project).run()
         wrong = self._differing(walk, ckpt.contents)
         if wrong:
-            raise CannotRestore("did not come back as recorded: " + ", ".join(wrong[:MAX_NAMED]))
+            paths = [walk.path(number) or "the names bound" for number in wrong[:MAX_NAMED]]
+            raise CannotRestore("did not come back as recorded: " + ", ".join(paths))
         return values
 
     def _must_write(self, number: int, contents: dict[int, bytes], live: Walk) -> bool:

@@ -51,4 +51,5 @@ class Clocks:
         clock.__name__ = clock.__qualname__ = name
         clock.__module__ = "time"
         clock.__doc__ = original.__doc__
+        clock.__wrapped__ = original  # type: ignore[attr-defined]
         return clock

@@ -101,6 +101,10 @@ class Walk:
             self._queue.append(number)
         return (number,)
 
+    def parent(self) -> Any:
+        """The object through which the new node being read was found."""
+        return self.object(self.new_parents[self.current - self.first_new])
+
     def number_of_id(self, value: int) -> int | None:
         """The node whose id() is value, among those seen so far."""
         number = self._base_index.get(value)
@@ -207,7 +211,7 @@ def edge_text(edge: Any) -> str:
     if tag == "a":
         return f".{edge[1]}"
     if tag == "n":
-        return f".{edge[1]}" if edge[2] == "" else f".{edge[2]}"
+        return f".{edge[1]}" if edge[2] in ("", "__main__") else f".{edge[2]}.{edge[1]}"
     if tag in ("k", "dv", "e"):
         return f"[{edge[1]}]"
     if tag == "d":

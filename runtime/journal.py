@@ -9,6 +9,9 @@ r"""The journal of a run: what happened, in order, one JSON array a line.
     ["H", n, regions]                hits n: {file: [region, ...]} that ran
     ["w", fd, file, line, text, n]   text written to stdout (1) or stderr (2) by the statement at file:line; n = 1 if
                                      the text carries line numbers (logging, warnings)
+    ["M", name, file, path, source]  a project module, before it executes; its source, one character a byte
+    ["R", which, state]              where a generator stood when the program (or its library) began
+    ["c", clock, value]              a reading of a clock by project code
     ["f", event]                     a file event (see files_record)
     ["g", name, value]               florc.log
     ["n", words]                     a note: foreign output, audit finding...

@@ -13,6 +13,7 @@ import gc
 import io
 import logging
 import operator
+import pickle
 import random
 import re
 import sys
@@ -436,6 +437,8 @@ class Function(Kind):
     tag = "function"
 
     def read(self, obj: types.FunctionType, walk: Walk) -> tuple[Any, ...]:
+        if _is_machinery(obj.__module__ or ""):
+            return (self.tag, obj.__module__, obj.__qualname__)
         code = obj.__code__
         cells = [(name, walk.ref(cell, ("cell", name)))
                  for name, cell in zip(code.co_freevars, obj.__closure__ or ())]
@@ -455,7 +458,7 @@ class Function(Kind):
         return Lost(f"the function `{content[2]}`, which was made in the loop")
 
     def write(self, obj: Any, content: Any, build: Build) -> None:
-        if isinstance(obj, Lost):
+        if isinstance(obj, Lost) or len(content) == 3:
             return
         obj.__defaults__ = build.get(content[4])
         obj.__kwdefaults__ = build.get(content[5])
@@ -629,7 +632,7 @@ class Iterator(Kind):
     tag = "iterator"
 
     def read(self, obj: Any, walk: Walk) -> tuple[Any, ...]:
-        if walk.current >= walk.first_new:
+        if walk.current >= walk.first_new and not isinstance(kind_of(type(walk.parent())), Iterator):
             walk.lost.append((walk.current, f"a {type(obj).__name__} that was started in the loop"))
         children = [item for item in gc.get_referents(obj)
                     if not isinstance(item, (types.CodeType, types.FunctionType, types.FrameType, type))]
@@ -756,57 +759,65 @@ class LostKind(Kind):
         """Nothing to write."""
 
 
+class _Pickler(pickle.Pickler):
+    """Pickles an object of a C type; what is a node of its own goes in by number."""
+
+    def __init__(self, stream: io.BytesIO, walk: Walk) -> None:
+        super().__init__(stream, 4)
+        self.fast = True  # no memo: equal values give equal bytes, whoever shares them
+        self._walk = walk
+        self._first = True
+
+    def persistent_id(self, obj: Any) -> Any:
+        if self._first:
+            self._first = False
+            return None
+        if type(obj) in atoms.PLAIN:
+            return None
+        number = self._walk.number_of_id(id(obj))
+        return None if number is None else (number,)
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, data: bytes, build: Build) -> None:
+        super().__init__(io.BytesIO(data))
+        self._build = build
+
+    def persistent_load(self, pid: Any) -> Any:
+        return self._build.whole(pid)
+
+
 class Reduced(Kind):
     """Objects of C types: through the pickle protocol; otherwise what they hold cannot be seen."""
 
     tag = "reduced"
 
     def read(self, obj: Any, walk: Walk) -> tuple[Any, ...]:
+        stream = io.BytesIO()
         try:
-            reduced = obj.__reduce_ex__(4)
+            _Pickler(stream, walk).dump(obj)
         except Exception:
-            reduced = None
-        if not isinstance(reduced, tuple):
             unseen(obj, walk, f"a {type(obj).__module__}.{type(obj).__qualname__}")
-            return (self.tag, type(obj).__qualname__)
-        parts = [list(part) if i >= 3 and part is not None else part for i, part in enumerate(reduced)]
-        return (self.tag, type(obj).__qualname__, [walk.ref(part, ("r", i)) for i, part in enumerate(parts)])
-
-    def follow(self, holder: Any, edge: Any) -> Any:
-        part = holder.__reduce_ex__(4)[edge[1]]
-        return list(part) if edge[1] >= 3 else part
+            return (self.tag, type(obj).__qualname__, None)
+        return (self.tag, type(obj).__qualname__, stream.getvalue())
 
     def make(self, content: Any, build: Build) -> Any:
-        if len(content) == 2:
+        if content[2] is None:
             return Lost(f"a {content[1]} that was made in the loop")
-        return build.get(content[2][0])(*build.whole(content[2][1]))
+        return _Unpickler(content[2], build).load()
 
     def write(self, obj: Any, content: Any, build: Build) -> None:
-        if len(content) == 2:
+        if content[2] is None or build.is_new(obj):
             return
-        parts = [build.whole(ref) for ref in content[2][2:]] + [None] * 3
-        state, items, pairs = parts[:3]
-        if state is None and items is None and pairs is None and not build.is_new(obj):
-            raise CannotRestore(f"a {content[1]} cannot be put back in place")
-        if state is not None:
-            self._set_state(obj, state, content[1])
-        if items is not None:
-            obj.clear()
-            obj.extend(items)
-        if pairs is not None:
-            obj.clear()
-            for key, value in pairs:
-                obj[key] = value
-
-    @staticmethod
-    def _set_state(obj: Any, state: Any, name: str) -> None:
-        if hasattr(obj, "__setstate__"):
+        reduced = _Unpickler(content[2], build).load().__reduce_ex__(4)
+        state = reduced[2] if len(reduced) > 2 else None
+        if state is not None and hasattr(obj, "__setstate__"):
             obj.__setstate__(state)
         elif isinstance(state, dict) and instance_dict(obj) is not None:
             obj.__dict__.clear()
             obj.__dict__.update(state)
         else:
-            raise CannotRestore(f"a {name} cannot be put back in place")
+            raise CannotRestore(f"a {content[1]} cannot be put back in place")
 
 
 # -- choosing ---------------------------------------------------------------------------------
@@ -857,6 +868,8 @@ def _choose(cls: type) -> Kind:
             return kind
     if issubclass(cls, io.IOBase):
         return _FILE if not issubclass(cls, (io.StringIO, io.BytesIO)) else _REDUCED
+    if cls.__module__.partition(".")[0] == "pandas":
+        return _REDUCED  # its own pickle leaves out caches and engines
     if issubclass(cls, logging.Logger):
         return _LOGGER
     if any(klass.__module__.partition(".")[0] == "tqdm" for klass in cls.__mro__):
@@ -878,6 +891,10 @@ def _is_live(cls: type) -> bool:
     nn = sys.modules.get("torch.nn")
     if nn is not None and issubclass(cls, nn.Module):
         return False  # a compiled or traced module is a module all the same
+    return _is_machinery(module)
+
+
+def _is_machinery(module: str) -> bool:
     return any(module == name or module.startswith(name + ".") for name in LIVE_MODULES)
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from .script import Event, Script
+from .script import Event, Hits, Script
 
 STRUCTURAL = frozenset({"L", "I", "X", "Z", "E"})
 
@@ -25,6 +25,7 @@ class Edits:
         probes: file id -> lines of the edited file that belong to probes.
         regions: file id -> recorded regions that hold probes.
         own: file id -> names that belong to the probes.
+        everywhere: probes stand where the record could not mark what ran: they may run anywhere.
     """
 
     lines: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -32,6 +33,13 @@ class Edits:
     probes: dict[str, frozenset[int]] = field(default_factory=dict)
     regions: dict[str, frozenset[int]] = field(default_factory=dict)
     own: dict[str, frozenset[str]] = field(default_factory=dict)
+    everywhere: bool = False
+
+    def touch(self, hits: Hits | None) -> bool:
+        """True if a probe may have run in what has these hits; unknown hits count as yes."""
+        if self.everywhere or hits is None:
+            return True
+        return any(not regions.isdisjoint(hits.get(file, ())) for file, regions in self.regions.items())
 
 
 class Cursor:

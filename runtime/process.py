@@ -23,8 +23,8 @@ def restore(state: dict[str, Any]) -> None:
     """Put back what capture saw."""
     version, internal, gauss = state["random"]
     random.setstate((version, internal, gauss))
-    if state["cwd"] != _cwd() and os.path.isdir(state["cwd"]):
-        os.chdir(state["cwd"])
+    if state["cwd"] != _cwd() and os.path.isdir(os.path.join(_START, state["cwd"])):
+        os.chdir(os.path.join(_START, state["cwd"]))
     if "numpy" in state:
         _restore_numpy(state["numpy"])
     if "torch" in state:
@@ -43,10 +43,21 @@ def differences(recorded: dict[str, Any], live: dict[str, Any]) -> list[str]:
 
 
 def _cwd() -> str:
+    """The working directory, as seen from the one the process began in (a project may be moved)."""
+    try:
+        return os.path.relpath(os.getcwd(), _START)
+    except OSError:
+        return ""
+
+
+def _start() -> str:
     try:
         return os.getcwd()
     except OSError:
-        return ""
+        return os.sep
+
+
+_START = _start()
 
 
 def _capture_numpy() -> Any:

@@ -16,7 +16,7 @@ from .isolation import Isolated, NoProbe
 from .lockstep import Cursor, Edits
 from .output import locate
 from .project import Project
-from .script import Iteration, LoopRun, Script, touches
+from .script import Iteration, LoopRun, Script
 from .store import BlobReader
 
 MAX_PROBLEMS = 20  # inexact places told by name
@@ -183,7 +183,7 @@ class Replayer:
         run, last = loop.run, len(loop.run.iterations) - 1
         if self.wish.scratch:
             return list(range(last + 1))
-        wanted = [i for i, iteration in enumerate(run.iterations) if touches(iteration.hits, self.edits.regions)]
+        wanted = [i for i, iteration in enumerate(run.iterations) if self.edits.touch(iteration.hits)]
         if self.wish.selected is not None:
             chosen = self.wish.selected.get(loop.number, frozenset())
             return [i for i in wanted if i in chosen]
@@ -194,7 +194,7 @@ class Replayer:
     def _enter_block(self, loop: ReplayLoop) -> None:
         run = loop.run
         usable = loop.skippable and run.ckpt and run.base and run.outcome and not self.wish.scratch
-        if not usable or touches(run.hits, self.edits.regions):
+        if not usable or self.edits.touch(run.hits):
             self._execute(loop, keep=bool(run.ckpt and run.base))
             return
         state = self._state(loop, loop.locals())
@@ -291,8 +291,10 @@ class Replayer:
                 self._check_entry(loop)
             return self._bind_entry(loop)
         ckpt = loop.run.iterations[loop.iteration].ckpt
-        if ckpt and loop.state is not None:
-            self._compare(loop, loop.state, ckpt, loop.all_names(), f"at iteration {loop.iteration}")
+        if ckpt and loop.state is not None and self._compare(
+                loop, loop.state, ckpt, loop.all_names(), f"at iteration {loop.iteration}"):
+            loop.bind(self._restore(loop, loop.state, ckpt, loop.all_names()))
+            return True
         return False
 
     def _check_entry(self, loop: ReplayLoop) -> None:
@@ -305,7 +307,7 @@ class Replayer:
             loop.entry_values = state.restore_entry(loop.all_names())
         except (CannotRestore, StoreError, NeedsExecution) as error:
             self.problem(f"before {loop.block} the program is not where the recorded run was: "
-                         f"{', '.join(state.entry_differences[:MAX_NAMED])} ({error})")
+                         f"{_listed(state.entry_differences)} ({error})")
 
     def _bind_entry(self, loop: ReplayLoop) -> bool:
         """At the first iteration: the entry values for the frame's names, but not for those the loop has just bound."""
@@ -398,20 +400,22 @@ class Replayer:
                                                 for number, chosen in selected.items())
 
     def _compare(self, loop: ReplayLoop, state: LiveState, ckpt: list[str], names: dict[str, Any],
-                 where: str) -> None:
+                 where: str) -> bool:
+        """Compare with the recorded state; True if clock readings alone differ, so that it should be put back."""
         try:
-            wrong = state.compare(ckpt, names)
+            found = state.compare(ckpt, names)
         except (CannotRestore, StoreError) as error:
             self.note(f"{loop.block} {where}: not compared: {error}")
-            return
+            return False
         self.tally.state_compared += 1
-        if not wrong:
-            self.tally.state_equal += 1
-            return
-        words = f"{loop.block} {where}: not as recorded: {', '.join(wrong[:MAX_NAMED])}"
-        if len(wrong) > MAX_NAMED:
-            words += f" and {len(wrong) - MAX_NAMED} more"
-        self.inexact(words)
+        if found.wrong:
+            self.inexact(f"{loop.block} {where}: not as recorded: {_listed(found.wrong)}")
+            return False
+        self.tally.state_equal += 1
+        if found.clocks:
+            self.note(f"{loop.block}: differs from run to run, as clock readings do: {_listed(found.clocks)}",
+                      key=f"clocks {loop.block}")
+        return bool(found.clocks)
 
     # -- probes ---------------------------------------------------------------------------
     def probe(self, where: str, names: tuple[str, ...], frame: Any) -> NoProbe:
@@ -427,9 +431,7 @@ class Replayer:
             self.problem(f"what the lines at {where} change cannot be put back: {error}")
             return
         if changed:
-            more = f" and {len(changed) - MAX_NAMED} more" if len(changed) > MAX_NAMED else ""
-            self.note(f"{where}: put back what these lines change: {', '.join(changed[:MAX_NAMED])}{more}",
-                      key=f"probe {where}")
+            self.note(f"{where}: put back what these lines change: {_listed(changed)}", key=f"probe {where}")
 
     # -- output ---------------------------------------------------------------------------
     def is_probe(self, frame: Any) -> bool:
@@ -518,3 +520,9 @@ class Replayer:
         if (key or words) not in self._told:
             self._told.add(key or words)
             self.tally.notes.append(words)
+
+
+def _listed(paths: list[str]) -> str:
+    """The first few by name, the rest counted."""
+    more = f" and {len(paths) - MAX_NAMED} more" if len(paths) > MAX_NAMED else ""
+    return ", ".join(paths[:MAX_NAMED]) + more

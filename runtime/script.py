@@ -6,7 +6,6 @@ from typing import Any
 
 Event = list[Any]
 Hits = dict[str, frozenset[int]]
-UNKNOWN: Hits = {}
 
 
 @dataclass
@@ -110,9 +109,3 @@ def _end(run: LoopRun, end: int) -> None:
     if run.iterations:
         run.iterations[-1].end = end
 
-
-def touches(hits: Hits | None, probed: dict[str, frozenset[int]]) -> bool:
-    """True if any probed region ran; unknown hits count as yes."""
-    if hits is None:
-        return True
-    return any(not regions.isdisjoint(hits.get(file, ())) for file, regions in probed.items())

@@ -231,7 +231,7 @@ def add_module(name: str, file: str, path: str, source: bytes, namespace: dict[s
         namespace = vars(sys.modules[name])
     run.project.add(name, file, path, namespace)
     if isinstance(run, Recorder):
-        run.event(["M", name, file, path, run.blobs.put(source)])
+        run.event(["M", name, file, path, source.decode("latin-1")])  # as bytes, one a character
 
 
 def loop(block: str, *names: str, skippable: bool = True) -> Guard:

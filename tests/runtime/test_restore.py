@@ -48,7 +48,7 @@ def round_trip(folder: Path, setup: str, body: str, look: str) -> tuple[Any, Any
     live = Namespace(MODULE, again)
     state = LiveState(BlobReader(folder), key, [ckpt], {}, lambda name: live, is_project)
     state.restore(ckpt, {})
-    return truth, eval(look, again), state.compare(ckpt, {})
+    return truth, eval(look, again), state.compare(ckpt, {}).wrong
 
 
 PLAIN = {

@@ -1,0 +1,115 @@
+"""The recorded project against the edited one, file by file: what replay needs to know of the edit."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from . import messages
+from .errors import EXIT_REFUSED, FlorcError, syntax_error
+from .runtime.lockstep import Edits
+from .runtime.script import Script
+from .transforms import Match, Plan, Probe, instrument, match
+
+MAX_CHANGES = 20  # changed lines told by name
+
+
+@dataclass(frozen=True)
+class FileMatch:
+    """One recorded file: its plan then, its source now, and how the two go together."""
+
+    plan: Plan
+    source: bytes
+    match: Match
+
+
+def match_project(script: Script, folder: str) -> dict[str, FileMatch]:
+    """File id -> match, for every recorded file; FlorcError (69) if the program is another one."""
+    found: dict[str, FileMatch] = {}
+    for event in script.events:
+        if event[0] == "M" and event[2] not in found:
+            file, recorded = event[2], event[4].encode("latin-1")
+            path = os.path.join(folder, file)
+            found[file] = _match(recorded, _read(path, file), file, path)
+    _refuse_changes(found)
+    return found
+
+
+def _read(path: str, file: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        message = f"a file of the recorded program cannot be read: {error.strerror}"
+        raise FlorcError(message, file=file, exit_code=EXIT_REFUSED) from None
+
+
+def _match(old: bytes, new: bytes, file: str, path: str) -> FileMatch:
+    try:
+        plan = instrument(old, file).plan
+        found = match(old, new, plan, isolating=True)
+    except (SyntaxError, ValueError) as error:
+        raise syntax_error(error, path) from None
+    guarded = {loop.id for loop in plan.loops if loop.guarded}
+    ids = {place: block for place, block in found.ids.items() if block in guarded}
+    return FileMatch(plan, new, replace(found, ids=ids))
+
+
+def _refuse_changes(matches: dict[str, FileMatch]) -> None:
+    changes = [(file, change) for file, found in matches.items() for change in found.match.changes]
+    if not changes:
+        return
+    for file, change in changes[:MAX_CHANGES]:
+        messages.say(f"{file}:{change.new_line or change.old_line}: {change.text}  ({change.why})")
+    more = f" ({len(changes) - MAX_CHANGES} more)" if len(changes) > MAX_CHANGES else ""
+    raise FlorcError(
+        f"this is another program than the recorded one: {len(changes)} changed lines{more}",
+        hint="a replay takes added lines that only observe; record again, or undo the changes",
+        exit_code=EXIT_REFUSED,
+    )
+
+
+def edits_of(matches: dict[str, FileMatch]) -> Edits:
+    """All matches as the runtime reads them."""
+    lines: dict[tuple[str, int], int] = {}
+    dropped: set[tuple[str, int]] = set()
+    probes: dict[str, frozenset[int]] = {}
+    regions: dict[str, frozenset[int]] = {}
+    own: dict[str, frozenset[str]] = {}
+    for file, found in matches.items():
+        lines |= {(file, old): new for old, new in found.match.lines.items()}
+        dropped |= {(file, line) for probe in found.match.probes for line in _old_lines(probe)}
+        live = [probe for probe in found.match.probes if probe.kind != "removed"]
+        probes[file] = frozenset(n for probe in live for n in range(probe.line, probe.end_line + 1))
+        regions[file] = frozenset(probe.region for probe in live if not probe.inert)
+        own[file] = frozenset(name for probe in live for name in probe.own)
+    everywhere = any(_is_unmarked(found) for found in matches.values())
+    return Edits(lines, frozenset(dropped), probes, regions, own, everywhere)
+
+
+def _old_lines(probe: Probe) -> Iterator[int]:
+    if probe.old is not None:
+        yield from range(probe.old[0], probe.old[1] + 1)
+
+
+def _is_unmarked(found: FileMatch) -> bool:
+    """True if a probe stands in a function whose running the record could not mark (a compiled one).
+
+    Its region is then one outside of that function, and tells nothing.
+    """
+    probes = [probe for probe in found.match.probes if probe.kind != "removed" and not probe.inert]
+    if not probes:
+        return False
+    added = {probe.line for probe in found.match.probes}
+    functions = [node for node in ast.walk(ast.parse(found.source))
+                 if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.lineno not in added]
+    for probe in probes:
+        around = [node for node in functions if node.body[0].lineno <= probe.line <= (node.end_lineno or node.lineno)]
+        if around:
+            innermost = max(around, key=lambda node: node.lineno)
+            start = found.match.lines.get(found.plan.regions[probe.region].line, 0)
+            if probe.region == 0 or not innermost.lineno <= start <= (innermost.end_lineno or 0):
+                return True
+    return False
