@@ -103,10 +103,17 @@ def _is_unmarked(found: FileMatch) -> bool:
     if not probes:
         return False
     added = {probe.line for probe in found.match.probes}
-    functions = [node for node in ast.walk(ast.parse(found.source))
-                 if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.lineno not in added]
+    functions = [
+        node
+        for node in ast.walk(ast.parse(found.source))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.lineno not in added
+    ]
     for probe in probes:
-        around = [node for node in functions if node.body[0].lineno <= probe.line <= (node.end_lineno or node.lineno)]
+        around = [
+            node
+            for node in functions
+            if node.body[0].lineno <= probe.line <= (node.end_lineno or node.lineno)
+        ]
         if around:
             innermost = max(around, key=lambda node: node.lineno)
             start = found.match.lines.get(found.plan.regions[probe.region].line, 0)

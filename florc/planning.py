@@ -15,7 +15,8 @@ from .runtime.script import LoopRun, Script
 class LoopOutlook:
     """What will become of one main loop.
 
-    run: iterations whose body runs. skipped, executed: blocks in them. seconds: of recorded work to be done again.
+    run: iterations whose body runs. skipped, executed: blocks in them. seconds: of recorded work to be
+    done again.
     """
 
     block: str
@@ -26,15 +27,20 @@ class LoopOutlook:
     seconds: float
 
 
-def make(script: Script, edits: Edits, selected: Mapping[int, frozenset[int]] | None) -> tuple[LoopOutlook, ...]:
+def make(
+    script: Script, edits: Edits, selected: Mapping[int, frozenset[int]] | None
+) -> tuple[LoopOutlook, ...]:
     """One outlook for each main loop."""
-    return tuple(_outlook(run, edits, None if selected is None else selected.get(number, frozenset()))
-                 for number, run in enumerate(script.main_loops))
+    return tuple(
+        _outlook(run, edits, None if selected is None else selected.get(number, frozenset()))
+        for number, run in enumerate(script.main_loops)
+    )
 
 
 def _outlook(run: LoopRun, edits: Edits, chosen: frozenset[int] | None) -> LoopOutlook:
     wanted = tuple(
-        i for i, iteration in enumerate(run.iterations)
+        i
+        for i, iteration in enumerate(run.iterations)
         if edits.touch(iteration.hits) and (chosen is None or i in chosen)
     )
     blocks = [block for i in wanted for block in run.iterations[i].blocks]
@@ -47,8 +53,9 @@ def show(plan: tuple[LoopOutlook, ...]) -> None:
     """Print the plan on standard output."""
     for outlook in plan:
         click.echo(
-            f"{outlook.block}: {outlook.iterations} iterations, {len(outlook.run)} run through; of the blocks in them "
-            f"{outlook.skipped} skipped, {outlook.executed} executed (about {outlook.seconds:.1f} s)"
+            f"{outlook.block}: {outlook.iterations} iterations, {len(outlook.run)} run through; "
+            f"of the blocks in them {outlook.skipped} skipped, {outlook.executed} executed "
+            f"(about {outlook.seconds:.1f} s)"
         )
     if not plan:
         click.echo("this run has no main loop: the program simply runs again")

@@ -69,7 +69,9 @@ def _find(options: ReplayOptions, store: Path) -> runs.Run:
         if options.run is not None:
             run = runs.load(store, options.run)
             if (run.script, run.module) != (script_id(target, store), target.is_module):
-                raise FlorcError(f"run {run.run} is of {run.script}, not of {target.name}", exit_code=EXIT_REFUSED)
+                raise FlorcError(
+                    f"run {run.run} is of {run.script}, not of {target.name}", exit_code=EXIT_REFUSED
+                )
             return run
         return runs.newest(store, script_id(target, store), module=target.is_module)
     except StoreError as error:
@@ -77,7 +79,7 @@ def _find(options: ReplayOptions, store: Path) -> runs.Run:
 
 
 def prepare(run: runs.Run, folder: str, options: ReplayOptions) -> Prepared:
-    """Read the run and match every recorded file with what it is now; FlorcError (69) if it is another program."""
+    """Read the run and match every recorded file; FlorcError (69) if it is another program now."""
     script = parse(journal.read(run.folder))
     matches = match_project(script, folder)
     if not matches:
@@ -119,7 +121,9 @@ class _Replay:
         if found is None:
             return plain(name, file, path, source)
         with startup.own_imports():
-            return to_code(instrument(source, file, found.match.ids), path, marks=False, probes=found.match.probes)
+            return to_code(
+                instrument(source, file, found.match.ids), path, marks=False, probes=found.match.probes
+            )
 
     def _module(self, source: Source, namespace: dict[str, Any] | None) -> None:
         from .runtime import session
@@ -147,5 +151,3 @@ class _Replay:
 
     def _report(self, tally: Any, reason: str) -> None:
         summary.report(self._prepared, tally, reason, self._clock, self._options.summary)
-
-

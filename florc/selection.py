@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+
 from .errors import EXIT_USAGE, FlorcError
 from .runtime.lockstep import Edits
 from .runtime.script import LoopRun, Script
@@ -33,7 +34,7 @@ def _split_block(words: str) -> tuple[str, str]:
 
 
 def _the_loop(script: Script, block: str, edits: Edits) -> int:
-    """The main loop that --at means: the named one, else the only one that holds probes, else the only one."""
+    """The main loop that --at means: the named one, else the one that holds probes, else the longest."""
     loops = list(enumerate(script.main_loops))
     fitting = [i for i, run in loops if (run.block == block if block else _holds(run, edits))]
     if block and not fitting:

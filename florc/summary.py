@@ -78,8 +78,14 @@ def summary(prepared: Prepared, tally: Any, reason: str, total: float) -> dict[s
 
 def _fired(tally: Any, file: str, probe: Any) -> int:
     """How often the probe's lines wrote something."""
-    return max((count for (name, line), count in tally.fired.items()
-                if name == file and probe.line <= line <= probe.end_line), default=0)
+    return max(
+        (
+            count
+            for (name, line), count in tally.fired.items()
+            if name == file and probe.line <= line <= probe.end_line
+        ),
+        default=0,
+    )
 
 
 def write(content: dict[str, Any], file: str) -> None:

@@ -6,7 +6,7 @@ where something does. Nothing here imports torch or numpy unless the program has
 
     session.py     the one session of a process; start, finish, what stands in for streams and clocks
     recording.py   guards that write the journal and take checkpoints   (policy.py decides when)
-    replaying.py   guards that skip, restore, follow the journal        (script.py reads it, lockstep.py follows)
+    replaying.py   guards that skip, restore, follow the journal        (script.py, lockstep.py)
     guards.py      what both have in common; the stack of open loops
     graph.py       the walk over everything reachable: nodes, paths, contents
     kinds.py       how each kind of object is read, written, made (tensors.py, arrays.py: torch's, NumPy's)
@@ -15,6 +15,7 @@ where something does. Nothing here imports torch or numpy unless the program has
     files.py       user files: noted when recording, an overlay when replaying
     output.py      captured text; emitter.py: text given out; clocks.py: readings of the clock
 """
+
 from __future__ import annotations
 
 from .session import loop, marks, probe

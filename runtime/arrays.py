@@ -1,4 +1,5 @@
 """Kinds for NumPy: arrays and their views, generators. Loaded once the program has imported numpy."""
+
 from __future__ import annotations
 
 import pickle
@@ -8,7 +9,15 @@ import numpy as np
 import xxhash
 
 from .errors import CannotRestore
-from .kinds import Kind, add_library, class_ref, follow_attribute, instance_dict, read_attributes, write_attributes
+from .kind import (
+    Kind,
+    class_ref,
+    follow_attribute,
+    instance_dict,
+    read_attributes,
+    write_attributes,
+)
+from .kinds import add_library
 
 if TYPE_CHECKING:
     from .graph import Walk
@@ -47,8 +56,17 @@ class Array(Kind):
         base = obj.base
         if isinstance(base, np.ndarray) and not base.dtype.hasobject:
             offset = obj.__array_interface__["data"][0] - base.__array_interface__["data"][0]
-            return (self.tag, "view", _dtype(obj), obj.shape, obj.strides, offset, walk.ref(base, ("base",)),
-                    self._data(obj, walk), *extra)
+            return (
+                self.tag,
+                "view",
+                _dtype(obj),
+                obj.shape,
+                obj.strides,
+                offset,
+                walk.ref(base, ("base",)),
+                self._data(obj, walk),
+                *extra,
+            )
         order = "F" if obj.flags.f_contiguous and not obj.flags.c_contiguous else "C"
         return (self.tag, order, _dtype(obj), obj.shape, self._data(obj, walk), *extra)
 
@@ -148,7 +166,7 @@ class NumpyGenerator(Kind):
 
     def read(self, obj: Any, walk: Walk) -> tuple[Any, ...]:
         if isinstance(obj, np.random.RandomState):
-            name, keys, place, has_gauss, gauss = obj.get_state(legacy=True)
+            *_, has_gauss, gauss = obj.get_state(legacy=True)
             return (self.tag, "RandomState", walk.ref(obj._bit_generator, ("bit",)), has_gauss, gauss)
         return (self.tag, "Generator", walk.ref(obj.bit_generator, ("bit",)))
 

@@ -6,6 +6,7 @@ An encoded reference is one of
     (tag, ...)         an atom: a tuple whose first element is a string
 Everything is made of what ``marshal`` (version 2) writes deterministically.
 """
+
 from __future__ import annotations
 
 import enum
@@ -23,13 +24,35 @@ PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes})
 
 # Immutable values that pickle to few bytes; restored by unpickling.
 _PICKLED_TYPES = frozenset(
-    {"datetime.datetime", "datetime.date", "datetime.time", "datetime.timedelta", "datetime.timezone",
-     "decimal.Decimal", "fractions.Fraction", "uuid.UUID", "zoneinfo.ZoneInfo", "torch.dtype", "torch.device",
-     "torch.layout", "torch.memory_format", "torch.Size", "torch.finfo", "torch.iinfo", "torch.qscheme"}
+    {
+        "datetime.datetime",
+        "datetime.date",
+        "datetime.time",
+        "datetime.timedelta",
+        "datetime.timezone",
+        "decimal.Decimal",
+        "fractions.Fraction",
+        "uuid.UUID",
+        "zoneinfo.ZoneInfo",
+        "torch.dtype",
+        "torch.device",
+        "torch.layout",
+        "torch.memory_format",
+        "torch.Size",
+        "torch.finfo",
+        "torch.iinfo",
+        "torch.qscheme",
+    }
 )
-_CALLABLES = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
-              types.ClassMethodDescriptorType, types.MethodWrapperType, types.GetSetDescriptorType,
-              types.MemberDescriptorType)
+_CALLABLES = (
+    types.BuiltinFunctionType,
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+    types.ClassMethodDescriptorType,
+    types.MethodWrapperType,
+    types.GetSetDescriptorType,
+    types.MemberDescriptorType,
+)
 
 
 def named(obj: Any) -> tuple[str, str] | None:
@@ -57,14 +80,15 @@ def _builtin(obj: Any) -> tuple[Any, ...] | None:
     owner = getattr(obj, "__self__", None)
     if owner is None or isinstance(owner, types.ModuleType):
         module = getattr(obj, "__module__", None) or getattr(owner, "__name__", None)
-        name = getattr(obj, "__qualname__", "")
-        if isinstance(module, str) and lookup(module, name) is obj:
-            return ("g", module, name)
+        qualified = getattr(obj, "__qualname__", "")
+        if isinstance(module, str) and lookup(module, qualified) is obj:
+            return ("g", module, qualified)
     objclass = getattr(obj, "__objclass__", None)
-    if objclass is not None and getattr(objclass, obj.__name__, None) is obj:
+    name = str(getattr(obj, "__name__", ""))
+    if objclass is not None and getattr(objclass, name, None) is obj:
         found = named(objclass)
         if found:
-            return ("g", found[0], f"{found[1]}.{obj.__name__}")
+            return ("g", found[0], f"{found[1]}.{name}")
     return None
 
 

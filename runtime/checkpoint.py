@@ -5,6 +5,7 @@ A checkpoint is three blobs, of which the last two rarely change and are then st
     names    marshal of [(namespace, names that were bound)], the frame's namespace being ""
     changed  marshal of the numbers of the entry objects that differ from the entry state
 """
+
 from __future__ import annotations
 
 import marshal
@@ -15,7 +16,7 @@ from typing import Any
 from . import process
 from .errors import CannotRestore
 from .graph import MARSHAL_VERSION, Base, Walk, digest, live_base
-from .kinds import Iterator
+from .live import Iterator
 from .restore import Build
 from .roots import Namespace, Root
 from .store import BlobReader, BlobWriter
@@ -25,8 +26,9 @@ MAX_NAMED = 5  # differences told by name; the rest are counted
 
 def _names_of(root: Root) -> list[tuple[str, list[str]]]:
     frame = [name for name, _ in root.pick("", root.frame)]
-    return [("", frame)] + [(space.name, [name for name, _ in root.pick(space.name, space.names)])
-                            for space in root.modules]
+    return [("", frame)] + [
+        (space.name, [name for name, _ in root.pick(space.name, space.names)]) for space in root.modules
+    ]
 
 
 class Snapshots:
@@ -70,7 +72,7 @@ class Snapshots:
 
 
 def _is_kept(walk: Walk, number: int) -> bool:
-    """True if something from before the loop holds this new object, so that the program will likely use it again.
+    """True if something from before the loop holds this new object: the program will likely use it again.
 
     What hangs on a name that the loop has bound anew is mostly overwritten before anyone looks.
     """
@@ -112,12 +114,14 @@ class Comparison:
 
 def differs_in_floats(recorded: bytes, live: bytes) -> bool:
     """True if two contents have the same shape and differ in plain floats alone."""
+
     def same(left: Any, right: Any) -> bool:
         if type(left) is not type(right):
             return False
         if type(left) in (tuple, list):
             return len(left) == len(right) and all(map(same, left, right))
         return type(left) is float or bool(left == right)
+
     return same(marshal.loads(recorded), marshal.loads(live))
 
 
@@ -137,8 +141,15 @@ class LiveState:
         spaces: name of a project module -> its namespace (importing it if need be).
     """
 
-    def __init__(self, blobs: BlobReader, base_key: str, checkpoints: list[list[str]], frame: dict[str, Any],
-                 spaces: Callable[[str], Namespace], is_project: Callable[[str], bool]) -> None:
+    def __init__(
+        self,
+        blobs: BlobReader,
+        base_key: str,
+        checkpoints: list[list[str]],
+        frame: dict[str, Any],
+        spaces: Callable[[str], Namespace],
+        is_project: Callable[[str], bool],
+    ) -> None:
         self._blobs, self._spaces, self._is_project = blobs, spaces, is_project
         packed, names, entry = marshal.loads(blobs.get(base_key))
         self._recorded, self._entry_process = marshal.loads(entry)
@@ -151,13 +162,24 @@ class LiveState:
             union.update(marshal.loads(blobs.get(key)))
         walk = Walk(root, self.base, is_project).run()
         self._entry = {number: walk.contents[number] for number in union if number in walk.contents}
-        self._entry_blobs = {key: bytes(walk.blobs[key].get())
-                             for content in self._entry.values() for key in _keys(content) if key in walk.blobs}
-        self.entry_differences = [walk.path(number) or "the names bound" for number in self._differing(walk, {})]
-        self._differ = [number for number, content in walk.contents.items()
-                        if number >= len(self.base.digests) or digest(content) != self.base.digests[number]]
+        self._entry_blobs = {
+            key: bytes(walk.blobs[key].get())
+            for content in self._entry.values()
+            for key in _keys(content)
+            if key in walk.blobs
+        }
+        self.entry_differences = [
+            walk.path(number) or "the names bound" for number in self._differing(walk, {})
+        ]
+        self._differ = [
+            number
+            for number, content in walk.contents.items()
+            if number >= len(self.base.digests) or digest(content) != self.base.digests[number]
+        ]
         for number in self._differ:
-            if number in self._recorded:  # what was otherwise here than in the record goes back to the record's
+            if (
+                number in self._recorded
+            ):  # what was otherwise here than in the record goes back to the record's
                 self._entry[number] = self._recorded[number]
         self._union = sorted(union.union(number for number in self._differ if number in self._recorded))
         if self._entry_process:
@@ -192,7 +214,7 @@ class LiveState:
         names = marshal.loads(self._blobs.get(hashes[1]))
         walk = Walk(self._root(frame, names), self.base, self._is_project).run()
         wrong: list[str] = process.differences(ckpt.process, process.capture())
-        clocks = []
+        clocks: list[str] = []
         for number in self._differing(walk, ckpt.contents):
             recorded = ckpt.contents.get(number) or self._entry.get(number) or self._recorded.get(number)
             clockish = recorded is not None and differs_in_floats(recorded, walk.contents[number])
@@ -216,15 +238,22 @@ class LiveState:
             raise CannotRestore("its entry state was not kept")
         return self._put_back(Checkpoint({}, self._entry_process, [], []), self._base_names, frame)
 
-    def _put_back(self, ckpt: Checkpoint, names: list[tuple[str, list[str]]],
-                  frame: dict[str, Any]) -> dict[str, Any]:
+    def _put_back(
+        self, ckpt: Checkpoint, names: list[tuple[str, list[str]]], frame: dict[str, Any]
+    ) -> dict[str, Any]:
         root = self._root(frame, names)
         contents = {number: ckpt.contents.get(number, self._entry.get(number, b"")) for number in self._union}
         contents.update(ckpt.contents)
         build = Build(self.base, contents, self._fetch, self.allowed, self._recorded)
         live = Walk(root, self.base, self._is_project).run()
-        build.apply([number for number in self._union if self._must_write(number, contents, live)
-                     and (number in ckpt.contents or not is_iterator(contents[number]))])
+        build.apply(
+            [
+                number
+                for number in self._union
+                if self._must_write(number, contents, live)
+                and (number in ckpt.contents or not is_iterator(contents[number]))
+            ]
+        )
         values = {name: build.get(ref) for name, ref in marshal.loads(contents[0])[1]}
         build.fill()
         process.restore(ckpt.process)
@@ -253,8 +282,10 @@ def is_iterator(content: bytes) -> bool:
 
 def _refers_to_new(content: bytes, first_new: int) -> bool:
     """True if a content names a new object: the live one under that number may be another."""
+
     def look(part: Any) -> bool:
         if type(part) is tuple and len(part) == 1 and type(part[0]) is int:
             return bool(part[0] >= first_new)
         return isinstance(part, (tuple, list)) and any(look(item) for item in part)
+
     return look(marshal.loads(content)[1:])

@@ -4,6 +4,7 @@ Programs keep clock readings in their state (`start = time.time()`) and print th
 by project code are journalled, and a replay gives the recorded ones again, so that neither state
 nor output differs by them. Readings by libraries and by probes are real.
 """
+
 from __future__ import annotations
 
 import sys
@@ -12,8 +13,16 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-NAMES = ("time", "perf_counter", "monotonic", "process_time", "time_ns", "perf_counter_ns", "monotonic_ns",
-         "process_time_ns")
+NAMES = (
+    "time",
+    "perf_counter",
+    "monotonic",
+    "process_time",
+    "time_ns",
+    "perf_counter_ns",
+    "monotonic_ns",
+    "process_time_ns",
+)
 
 
 class Clocks:
@@ -39,7 +48,13 @@ class Clocks:
             setattr(time, name, original)
 
     def _stand_in(self, name: str, original: Callable[[], Any]) -> Callable[[], Any]:
-        files, read, thread, ident, frame_at = self._files, self._read, self._thread, threading.get_ident, sys._getframe
+        files, read, thread, ident, frame_at = (
+            self._files,
+            self._read,
+            self._thread,
+            threading.get_ident,
+            sys._getframe,
+        )
 
         def clock() -> Any:
             value = original()

@@ -4,6 +4,7 @@ A replay that finds it cannot put a state back exactly starts again in a new pro
 nothing. What the first attempt had printed is not printed twice: the new one leaves out as many
 characters, and checks that they are the same.
 """
+
 from __future__ import annotations
 
 import json
@@ -47,7 +48,7 @@ class Emitter:
         """What of the text the earlier attempt had not printed."""
         if not self._left:
             return text
-        seen, rest = text[:self._left], text[self._left:]
+        seen, rest = text[: self._left], text[self._left :]
         self._left -= len(seen)
         self._before.update(seen.encode("utf-8", "surrogatepass"))
         return rest
@@ -64,4 +65,6 @@ def restart(emitter: Emitter, reason: str, environment: dict[str, str], folder: 
             stream.flush()
     handed = {"reason": reason, "chars": emitter.chars, "digest": emitter.hash.hexdigest()}
     os.chdir(folder)
-    os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**environment, VARIABLE: json.dumps(handed)})
+    os.execve(
+        sys.executable, [sys.executable, *sys.orig_argv[1:]], {**environment, VARIABLE: json.dumps(handed)}
+    )

@@ -1,4 +1,5 @@
 """Errors of the runtime. None of them reaches a user as a traceback."""
+
 from __future__ import annotations
 
 

@@ -7,6 +7,7 @@ number and edge), and held, so that ids are not reused. Later walks give the sam
 entry objects and new ones to new objects. A node's content is `marshal` bytes in which other nodes
 appear by number: two equal contents mean equal state.
 """
+
 from __future__ import annotations
 
 import marshal
@@ -18,10 +19,13 @@ from typing import Any, Protocol
 import xxhash
 
 from . import atoms
-from .kinds import Kind, kind_of, load_libraries
+from .kind import Kind
+from .kinds import kind_of, load_libraries
 from .roots import Root
 
 MARSHAL_VERSION = 2  # the last version without references: equal values give equal bytes
+
+
 class Blob(Protocol):
     """Where the bytes of a blob are taken from."""
 
@@ -101,9 +105,9 @@ class Walk:
             self._queue.append(number)
         return (number,)
 
-    def parent(self) -> Any:
-        """The object through which the new node being read was found."""
-        return self.object(self.new_parents[self.current - self.first_new])
+    def kind_of_parent(self) -> Kind:
+        """The kind of the object through which the new node being read was found."""
+        return kind_of(type(self.object(self.new_parents[self.current - self.first_new])))
 
     def number_of_id(self, value: int) -> int | None:
         """The node whose id() is value, among those seen so far."""
@@ -187,8 +191,11 @@ class Walk:
         """Contents of the entry objects that differ from the base, and of all new objects."""
         assert self.base is not None
         digests = self.base.digests
-        return {number: content for number, content in self.contents.items()
-                if number >= self.first_new or digest(content) != digests[number]}
+        return {
+            number: content
+            for number, content in self.contents.items()
+            if number >= self.first_new or digest(content) != digests[number]
+        }
 
     def path(self, number: int) -> str:
         """How a user would write the way to a node: ``model.fc.weight``."""
@@ -224,7 +231,7 @@ def edge_text(edge: Any) -> str:
 def follow_all(parents: Iterable[int], edges: Iterable[Any], root: Root) -> list[Any]:
     """The live entry objects for recorded paths, None where a path leads nowhere."""
     found: list[Any] = []
-    for parent, edge in zip(parents, edges):
+    for parent, edge in zip(parents, edges, strict=True):
         if edge[0] == "root":
             found.append(root)
             continue

@@ -3,6 +3,7 @@
 Depth decides what a guard is: depth 0 is a main loop (every iteration boundary and the exit are
 checkpoint candidates), depth 1 a skip block (its exit is one), deeper ones are inert.
 """
+
 from __future__ import annotations
 
 import inspect
@@ -17,9 +18,9 @@ class Guard:
     """One run through one loop. This class itself is the inert guard."""
 
     __slots__ = ()
-    skipped = False   # the loop is not run: its exit state was put back
-    live = False      # iteration boundaries are of interest
-    done = False      # boundary() put back the exit state: leave the loop
+    skipped = False  # the loop is not run: its exit state was put back
+    live = False  # iteration boundaries are of interest
+    done = False  # boundary() put back the exit state: leave the loop
     values: tuple[Any, ...] = ()
     returned: Any = None
 
@@ -50,8 +51,20 @@ INERT = Guard()
 class OpenLoop(Guard):
     """A loop that is on the stack: what record and replay have in common."""
 
-    __slots__ = ("block", "names", "frame", "depth", "iteration", "live", "skipped", "done", "values", "returned",
-                 "unbound", "outcome")
+    __slots__ = (
+        "block",
+        "names",
+        "frame",
+        "depth",
+        "iteration",
+        "live",
+        "skipped",
+        "done",
+        "values",
+        "returned",
+        "unbound",
+        "outcome",
+    )
 
     def __init__(self, block: str, names: tuple[str, ...], frame: Any, depth: int) -> None:
         self.block = block

@@ -1,4 +1,5 @@
 """Being told when the program imports a library, without importing it for it."""
+
 from __future__ import annotations
 
 import importlib.abc

@@ -1,4 +1,5 @@
 """Probes see the recorded run and leave it as it is: what one changes is put back after it."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -44,10 +45,15 @@ class Isolated(NoProbe):
         self.values = tuple(before.get(name) for name in names)
 
     def _without_own(self, frame: dict[str, Any]) -> dict[str, frozenset[str]]:
-        found = {"": frozenset(name for name in frame if name not in self._own and not name.startswith("_florc"))}
+        found = {
+            "": frozenset(name for name in frame if name not in self._own and not name.startswith("_florc"))
+        }
         for space in self._project.spaces.values():
-            found[space.name] = frozenset(name for name in space.names
-                                          if name not in self._own and not name.startswith(("_florc", "__")))
+            found[space.name] = frozenset(
+                name
+                for name in space.names
+                if name not in self._own and not name.startswith(("_florc", "__"))
+            )
         return found
 
     def _root(self, frame: dict[str, Any]) -> Root:
@@ -59,11 +65,14 @@ class Isolated(NoProbe):
     def restore(self) -> list[str]:
         """Put back what the probe changed; its paths in words. CannotRestore where that does not go."""
         frame = frame_names(self._frame)
-        for name, value in zip(self._names, self.values):
+        for name, value in zip(self._names, self.values, strict=True):
             frame[name] = value
         walk = Walk(self._root(frame), self._base, self._project.is_project).run()
-        changed = [number for number, content in walk.contents.items()
-                   if 0 < number < len(self._base.objects) and content != self._contents.get(number)]
+        changed = [
+            number
+            for number, content in walk.contents.items()
+            if 0 < number < len(self._base.objects) and content != self._contents.get(number)
+        ]
         words = [walk.path(number) for number in changed]
         moved = process.differences(self._process, process.capture())
         if changed:
@@ -72,4 +81,3 @@ class Isolated(NoProbe):
             build.fill()
         process.restore(self._process)
         return words + moved
-

@@ -1,23 +1,23 @@
 r"""The journal of a run: what happened, in order, one JSON array a line.
 
-    ["L", id]                        a guarded loop is entered
-    ["B", base]                      ... with its entry state kept as blob `base`
-    ["I", i, values, ckpt, hits]     iteration i of a main loop begins; plain values of names by then; checkpoint
-                                     (blob hash or null); hits of the iteration before (see "H")
-    ["X", outcome, s, ckpt, hits]    the innermost open loop is left: "end", "break" or "return"; seconds; checkpoint
-    ["Z", id]                        an open loop was left by an exception (noticed at the next guard)
-    ["H", n, regions]                hits n: {file: [region, ...]} that ran
-    ["w", fd, file, line, text, n]   text written to stdout (1) or stderr (2) by the statement at file:line; n = 1 if
-                                     the text carries line numbers (logging, warnings)
-    ["M", name, file, path, source]  a project module, before it executes; its source, one character a byte
-    ["R", which, state]              where a generator stood when the program (or its library) began
-    ["c", clock, value]              a reading of a clock by project code
-    ["f", event]                     a file event (see files_record)
-    ["g", name, value]               florc.log
-    ["n", words]                     a note: foreign output, audit finding...
-    ["E", exit code]                 the program ended
+    ["L", id]                      a guarded loop is entered
+    ["B", base]                    ... with its entry state kept as blob `base`
+    ["I", i, values, ckpt, hits]   iteration i of a main loop begins; plain values of names; checkpoint (three
+                                   hashes or null); hits of the iteration before (see "H")
+    ["X", outcome, s, ckpt, hits]  the innermost open loop is left: "end" or "return"; seconds; as above
+    ["Z", id]                      an open loop was left by an exception (noticed at the next guard)
+    ["H", n, regions]              hits n: {file: [region, ...]} that ran
+    ["w", fd, file, line, text, n] text written to stdout (1) or stderr (2) by the statement at file:line; n
+                                   is 1 if the text carries line numbers (logging, warnings)
+    ["M", name, file, path, text]  a project module, before it executes; its source, one character a byte
+    ["R", which, state]            where a generator stood when the program (or its library) began
+    ["c", clock, value]            a reading of a clock by project code
+    ["f", event]                   a file event (see files.py)
+    ["n", words]                   a note: foreign output, what cannot be seen...
+    ["E", exit code]               the program ended
 Lines are written as they happen, each with one write call, so a killed run keeps all of them.
 """
+
 from __future__ import annotations
 
 import json
@@ -54,7 +54,7 @@ class JournalWriter:
             self._pending.clear()
             self._size = 0
             while len(data):
-                data = data[os.write(self._fd, data):]
+                data = data[os.write(self._fd, data) :]
 
     def sync(self) -> None:
         self.flush()

@@ -4,6 +4,7 @@ The cursor stands at the next event that the replay has not yet seen happen. Wha
 again (enters a loop, begins an iteration, writes a line) must be what comes next; where it is not,
 the replay has diverged and says so.
 """
+
 from __future__ import annotations
 
 import re
@@ -82,7 +83,7 @@ class Cursor:
 
     def jump(self, position: int, emit: Callable[[int, str], None]) -> None:
         """Move to a later event, giving out the recorded text on the way."""
-        for event in self.events[self.position:position]:
+        for event in self.events[self.position : position]:
             if event[0] == "w" and not self.is_dropped(event):
                 emit(event[1], self.text(event))
         self.position = position

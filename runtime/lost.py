@@ -1,4 +1,5 @@
 """What stands where an object was that no checkpoint can bring back."""
+
 from __future__ import annotations
 
 from typing import Any, NoReturn
@@ -30,7 +31,34 @@ def _touched(self: Lost, *_: Any, **__: Any) -> NoReturn:
     raise NeedsExecution(object.__getattribute__(self, "_reason"))
 
 
-for _name in ("call", "iter", "next", "len", "bool", "getitem", "setitem", "contains", "eq", "ne", "lt", "le", "gt",
-              "ge", "add", "radd", "sub", "mul", "neg", "float", "int", "str", "repr", "format", "enter", "exit",
-              "setattr", "hash"):
+for _name in (
+    "call",
+    "iter",
+    "next",
+    "len",
+    "bool",
+    "getitem",
+    "setitem",
+    "contains",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "add",
+    "radd",
+    "sub",
+    "mul",
+    "neg",
+    "float",
+    "int",
+    "str",
+    "repr",
+    "format",
+    "enter",
+    "exit",
+    "setattr",
+    "hash",
+):
     setattr(Lost, f"__{_name}__", _touched)

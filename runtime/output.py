@@ -1,4 +1,5 @@
 """What the program writes: captured where Python writes it, with the statement that wrote it."""
+
 from __future__ import annotations
 
 import sys

@@ -4,14 +4,15 @@ Source: Garcia et al., PVLDB 14(4), 2020, section 5.3. With M the seconds to mat
 block's own seconds, c the ratio of restore to materialize, n executions and k checkpoints of the
 block so far and eps the user's bound:  materialize iff  M / C < n / (k + 1) * min(1 / (1 + c), eps).
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-RESTORE_RATIO = 1.38    # c, as the paper measured it
-GRACE_SECONDS = 1.0     # a short run keeps its first checkpoints whatever they cost
+RESTORE_RATIO = 1.38  # c, as the paper measured it
+GRACE_SECONDS = 1.0  # a short run keeps its first checkpoints whatever they cost
 DEFAULT_OVERHEAD = 1 / 15
-DENSE = 1.0             # at this bound every candidate becomes a checkpoint
+DENSE = 1.0  # at this bound every candidate becomes a checkpoint
 
 
 @dataclass
@@ -60,7 +61,8 @@ class Policy:
         if self.spent + costs.materialize > GRACE_SECONDS + self.overhead * elapsed:
             return False
         return joint_invariant(costs, self.overhead) or (
-            costs.checkpoints == 0 and self.spent < GRACE_SECONDS)
+            costs.checkpoints == 0 and self.spent < GRACE_SECONDS
+        )
 
     def ran(self, block: str, seconds: float) -> None:
         costs = self.costs(block)

@@ -1,4 +1,5 @@
 """State of the process that belongs to every checkpoint: generators, modes, environment."""
+
 from __future__ import annotations
 
 import os
@@ -33,8 +34,12 @@ def restore(state: dict[str, Any]) -> None:
 
 def differences(recorded: dict[str, Any], live: dict[str, Any]) -> list[str]:
     """What differs, in words."""
-    names = {"random": "the state of Python's random", "numpy": "the state of NumPy's global generator or errstate",
-             "torch": "torch's generators or modes", "cwd": "the working directory"}
+    names = {
+        "random": "the state of Python's random",
+        "numpy": "the state of NumPy's global generator or errstate",
+        "torch": "torch's generators or modes",
+        "cwd": "the working directory",
+    }
     found = []
     for key, words in names.items():
         if key in recorded and recorded[key] != live.get(key):
@@ -62,12 +67,23 @@ _START = _start()
 
 def _capture_numpy() -> Any:
     import numpy as np
-    name, keys, place, has_gauss, gauss = np.random.get_state(legacy=True)
-    return (name, str(keys.dtype), keys.tobytes(), place, has_gauss, gauss, tuple(sorted(np.geterr().items())))
+
+    state: Any = np.random.get_state(legacy=True)
+    name, keys, place, has_gauss, gauss = state
+    return (
+        name,
+        str(keys.dtype),
+        keys.tobytes(),
+        place,
+        has_gauss,
+        gauss,
+        tuple(sorted(np.geterr().items())),
+    )
 
 
 def _restore_numpy(state: Any) -> None:
     import numpy as np
+
     name, dtype, keys, place, has_gauss, gauss, errors = state
     np.random.set_state((name, np.frombuffer(keys, dtype=dtype).copy(), place, has_gauss, gauss))
     np.seterr(**dict(errors))
@@ -82,36 +98,50 @@ def _torch_modes() -> list[tuple[Callable[[], Any], Callable[[Any], Any]]]:
 
     return [
         (torch.is_grad_enabled, torch.set_grad_enabled),
-        (lambda: str(torch.get_default_dtype()), lambda name: torch.set_default_dtype(getattr(torch, name[6:]))),
-        (lambda: (torch.are_deterministic_algorithms_enabled(),
-                  torch.is_deterministic_algorithms_warn_only_enabled()), set_deterministic),
+        (
+            lambda: str(torch.get_default_dtype()),
+            lambda name: torch.set_default_dtype(getattr(torch, name[6:])),
+        ),
+        (
+            lambda: (
+                torch.are_deterministic_algorithms_enabled(),
+                torch.is_deterministic_algorithms_warn_only_enabled(),
+            ),
+            set_deterministic,
+        ),
         (lambda: torch.is_autocast_enabled("cpu"), lambda on: torch.set_autocast_enabled("cpu", on)),
         (lambda: torch.is_autocast_enabled("cuda"), lambda on: torch.set_autocast_enabled("cuda", on)),
         (torch.get_num_threads, torch.set_num_threads),
         (torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
         (lambda: torch.backends.cudnn.benchmark, lambda on: setattr(torch.backends.cudnn, "benchmark", on)),
-        (lambda: torch.backends.cudnn.deterministic, lambda on: setattr(torch.backends.cudnn, "deterministic", on)),
+        (
+            lambda: torch.backends.cudnn.deterministic,
+            lambda on: setattr(torch.backends.cudnn, "deterministic", on),
+        ),
         (torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
     ]
 
 
 def _capture_torch() -> Any:
     import torch
+
     if not hasattr(torch, "get_rng_state"):
         return None  # torch is being imported
-    cuda = ()
-    if torch.cuda.is_available() and torch.cuda.is_initialized():
+    cuda: tuple[bytes, ...] = ()
+    if torch.cuda.is_available() and torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
         cuda = tuple(bytes(state.numpy()) for state in torch.cuda.get_rng_state_all())
     return (_as_bytes(torch.get_rng_state()), cuda, *(read() for read, _ in _torch_modes()))
 
 
 def _as_bytes(state: Any) -> bytes:
     import ctypes
+
     return bytes((ctypes.c_char * state.numel()).from_address(state.data_ptr()))
 
 
 def _restore_torch(state: Any) -> None:
     import torch
+
     if state is None:
         return
     cpu, cuda, *modes = state

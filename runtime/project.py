@@ -1,4 +1,5 @@
 """The project's modules as the runtime knows them: their files, namespaces and region marks."""
+
 from __future__ import annotations
 
 import importlib
@@ -13,13 +14,19 @@ class Project:
 
     def __init__(self) -> None:
         self.spaces: dict[str, Namespace] = {}
-        self.files: dict[str, str] = {}            # code file name -> file id
-        self.paths: dict[str, str] = {}            # file id -> code file name
-        self.marks: dict[str, bytearray] = {}      # file id -> one byte a region
+        self.files: dict[str, str] = {}  # code file name -> file id
+        self.paths: dict[str, str] = {}  # file id -> code file name
+        self.marks: dict[str, bytearray] = {}  # file id -> one byte a region
         self.binds: dict[str, tuple[str, ...]] = {}  # block id -> names it may rebind
 
-    def add(self, name: str, file: str, path: str, namespace: dict[str, Any] | None,
-            binds: dict[str, tuple[str, ...]] | None = None) -> None:
+    def add(
+        self,
+        name: str,
+        file: str,
+        path: str,
+        namespace: dict[str, Any] | None,
+        binds: dict[str, tuple[str, ...]] | None = None,
+    ) -> None:
         self.files[path] = file
         self.paths[file] = path
         self.binds.update(binds or {})

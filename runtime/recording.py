@@ -1,4 +1,5 @@
 """Recording: guards that write the journal and take checkpoints."""
+
 from __future__ import annotations
 
 import mmap
@@ -43,7 +44,9 @@ class Marks:
         number = self._known.get(key)
         if number is None:
             number = self._known[key] = len(self._known)
-            self._journal.add(["H", number, {file: [i for i, hit in enumerate(marks) if hit] for file, marks in key}])
+            self._journal.add(
+                ["H", number, {file: [i for i, hit in enumerate(marks) if hit] for file, marks in key}]
+            )
         return number
 
     def pop(self, saved: dict[str, bytes]) -> None:
@@ -75,12 +78,16 @@ class RecordLoop(OpenLoop):
 
     __slots__ = ("recorder", "base", "began", "spent", "saved", "iterator", "seen")
 
-    def __init__(self, recorder: Recorder, block: str, names: tuple[str, ...], frame: Any, depth: int) -> None:
+    def __init__(
+        self, recorder: Recorder, block: str, names: tuple[str, ...], frame: Any, depth: int
+    ) -> None:
         super().__init__(block, names, frame, depth)
         self.recorder = recorder
         self.base: Base | None = None
         self.saved: dict[str, bytes] = {}
         self.iterator: Any = None
+        self.began = 0.0  # when the current iteration or block began
+        self.spent = 0.0  # what florc had taken by then
         self.seen: dict[str, Any] = {}  # plain module-level names at the last boundary
 
     def over(self, iterable: Any) -> Any:
@@ -112,8 +119,11 @@ class RecordLoop(OpenLoop):
 
 def _plain(names: Iterable[str], values: dict[str, Any]) -> dict[str, Any]:
     """Those of the names that hold short plain values."""
-    return {name: values[name] for name in names
-            if type(values.get(name)) in (int, str) and len(str(values[name])) <= MAX_VALUE_CHARS}
+    return {
+        name: values[name]
+        for name in names
+        if type(values.get(name)) in (int, str) and len(str(values[name])) <= MAX_VALUE_CHARS
+    }
 
 
 class Recorder:
@@ -233,8 +243,10 @@ class Recorder:
         ckpt, opaque = self.snapshots.take(loop.base, self.project.root(names))
         self.policy.materialized(block, time.perf_counter() - started)
         if opaque:
-            self.note(f"{loop.block}: florc cannot see inside {', '.join(opaque[:3])}; "
-                      "what holds it is executed on replay")
+            self.note(
+                f"{loop.block}: florc cannot see inside {', '.join(opaque[:3])}; "
+                "what holds it is executed on replay"
+            )
             return None
         return ckpt
 

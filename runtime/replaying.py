@@ -1,4 +1,5 @@
 """Replaying: guards that skip what holds no probe, put states back, and follow the journal."""
+
 from __future__ import annotations
 
 import sys
@@ -62,10 +63,22 @@ class Restart(BaseException):
 class ReplayLoop(OpenLoop):
     """A loop that is being replayed, at depth 0 or 1."""
 
-    __slots__ = ("replayer", "run", "number", "wanted", "state", "iterator", "skippable", "ran_block",
-                 "entry_values", "entry_names")
+    __slots__ = (
+        "replayer",
+        "run",
+        "number",
+        "wanted",
+        "state",
+        "iterator",
+        "skippable",
+        "ran_block",
+        "entry_values",
+        "entry_names",
+    )
 
-    def __init__(self, replayer: Replayer, run: LoopRun, names: tuple[str, ...], frame: Any, depth: int) -> None:
+    def __init__(
+        self, replayer: Replayer, run: LoopRun, names: tuple[str, ...], frame: Any, depth: int
+    ) -> None:
         super().__init__(run.block, names, frame, depth)
         self.replayer = replayer
         self.run = run
@@ -126,8 +139,7 @@ class ProbeGuard(NoProbe):
 class Replayer:
     """One replay of one recorded run."""
 
-    def __init__(self, folder: Path, script: Script, edits: Edits, wish: Wish,
-                 emit: Emitter) -> None:
+    def __init__(self, folder: Path, script: Script, edits: Edits, wish: Wish, emit: Emitter) -> None:
         self.project = Project()
         self.stack = Stack()
         self.blobs = BlobReader(folder)
@@ -136,7 +148,7 @@ class Replayer:
         self.wish = wish
         self.cursor = Cursor(script, edits)
         self.tally = Tally()
-        self.off = False       # diverged for good: the program simply runs
+        self.off = False  # diverged for good: the program simply runs
         self.showing = wish.selected is None
         self.skipped_any = False
         self.on_jump: Callable[[int], None] = lambda position: None
@@ -218,8 +230,14 @@ class Replayer:
         if loop.run.base is None:
             return None
         try:
-            return LiveState(self.blobs, loop.run.base, loop.run.checkpoints, names, self.project.space,
-                             self.project.is_project)
+            return LiveState(
+                self.blobs,
+                loop.run.base,
+                loop.run.checkpoints,
+                names,
+                self.project.space,
+                self.project.is_project,
+            )
         except (CannotRestore, StoreError) as error:
             self.note(f"{loop.block}: {error}; executed instead")
             return None
@@ -231,8 +249,9 @@ class Replayer:
         loop.skipped = True
         self._move(loop, loop.run.end)
 
-    def _restore(self, loop: ReplayLoop, state: LiveState | None, ckpt: list[str],
-                 names: dict[str, Any]) -> dict[str, Any]:
+    def _restore(
+        self, loop: ReplayLoop, state: LiveState | None, ckpt: list[str], names: dict[str, Any]
+    ) -> dict[str, Any]:
         started = time.perf_counter()
         try:
             if state is None:
@@ -240,7 +259,15 @@ class Replayer:
             values = state.restore(ckpt, names)
         except (CannotRestore, StoreError, NeedsExecution) as error:
             raise self._stop(Restart(f"{loop.block}: {error}")) from None
-        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, RuntimeError, ImportError) as error:
+        except (
+            ArithmeticError,
+            LookupError,
+            TypeError,
+            ValueError,
+            AttributeError,
+            RuntimeError,
+            ImportError,
+        ) as error:
             raise self._stop(Restart(f"{loop.block}: {type(error).__name__}: {error}")) from None
         self.skipped_any = True
         self.tally.restore_seconds += time.perf_counter() - started
@@ -291,8 +318,11 @@ class Replayer:
                 self._check_entry(loop)
             return self._bind_entry(loop)
         ckpt = loop.run.iterations[loop.iteration].ckpt
-        if ckpt and loop.state is not None and self._compare(
-                loop, loop.state, ckpt, loop.all_names(), f"at iteration {loop.iteration}"):
+        if (
+            ckpt
+            and loop.state is not None
+            and self._compare(loop, loop.state, ckpt, loop.all_names(), f"at iteration {loop.iteration}")
+        ):
             loop.bind(self._restore(loop, loop.state, ckpt, loop.all_names()))
             return True
         return False
@@ -306,15 +336,22 @@ class Replayer:
             loop.entry_names = loop.locals()
             loop.entry_values = state.restore_entry(loop.all_names())
         except (CannotRestore, StoreError, NeedsExecution) as error:
-            self.problem(f"before {loop.block} the program is not where the recorded run was: "
-                         f"{_listed(state.entry_differences)} ({error})")
+            self.problem(
+                f"before {loop.block} the program is not where the recorded run was: "
+                f"{_listed(state.entry_differences)} ({error})"
+            )
 
     def _bind_entry(self, loop: ReplayLoop) -> bool:
-        """At the first iteration: the entry values for the frame's names, but not for those the loop has just bound."""
+        """At the first iteration: the entry values for the names that the loop itself has not just bound."""
         if loop.entry_values is None:
             return False
         now = loop.locals()
-        loop.bind({**now, **{name: value for name, value in loop.entry_values.items() if name not in loop.fresh(now)}})
+        loop.bind(
+            {
+                **now,
+                **{name: value for name, value in loop.entry_values.items() if name not in loop.fresh(now)},
+            }
+        )
         loop.entry_values = None
         return True
 
@@ -323,7 +360,8 @@ class Replayer:
         selected = self.wish.selected
         return selected is not None and not any(
             number > loop.number or (number == loop.number and any(i >= loop.iteration for i in chosen))
-            for number, chosen in selected.items())
+            for number, chosen in selected.items()
+        )
 
     def _jump(self, loop: ReplayLoop, target: int | None) -> bool:
         """Go to the checkpoint nearest before the target (None: the loop's exit). False: just run on."""
@@ -357,8 +395,14 @@ class Replayer:
     def _move(self, loop: ReplayLoop, position: int) -> None:
         """Move the cursor, giving out what was written on the way."""
         while self.cursor.position < position:
-            stop = next((iteration for iteration in self._main_iterations(loop)
-                         if self.cursor.position <= iteration.start < position), None)
+            stop = next(
+                (
+                    iteration
+                    for iteration in self._main_iterations(loop)
+                    if self.cursor.position <= iteration.start < position
+                ),
+                None,
+            )
             self.cursor.jump(min(position, stop.start) if stop else position, self.recorded)
             if stop:
                 self._show(loop, loop.run.iterations.index(stop))
@@ -396,12 +440,14 @@ class Replayer:
 
     def _finished_all(self, loop: ReplayLoop) -> bool:
         selected = self.wish.selected
-        return selected is not None and not any(number > loop.number and chosen
-                                                for number, chosen in selected.items())
+        return selected is not None and not any(
+            number > loop.number and chosen for number, chosen in selected.items()
+        )
 
-    def _compare(self, loop: ReplayLoop, state: LiveState, ckpt: list[str], names: dict[str, Any],
-                 where: str) -> bool:
-        """Compare with the recorded state; True if clock readings alone differ, so that it should be put back."""
+    def _compare(
+        self, loop: ReplayLoop, state: LiveState, ckpt: list[str], names: dict[str, Any], where: str
+    ) -> bool:
+        """Compare with the recorded state; True if clock readings alone differ: then it is to be put back."""
         try:
             found = state.compare(ckpt, names)
         except (CannotRestore, StoreError) as error:
@@ -413,8 +459,10 @@ class Replayer:
             return False
         self.tally.state_equal += 1
         if found.clocks:
-            self.note(f"{loop.block}: differs from run to run, as clock readings do: {_listed(found.clocks)}",
-                      key=f"clocks {loop.block}")
+            self.note(
+                f"{loop.block}: differs from run to run, as clock readings do: {_listed(found.clocks)}",
+                key=f"clocks {loop.block}",
+            )
         return bool(found.clocks)
 
     # -- probes ---------------------------------------------------------------------------

@@ -1,4 +1,5 @@
 """Putting a recorded state back: entry objects in place, new objects made and bound."""
+
 from __future__ import annotations
 
 import marshal
@@ -8,7 +9,8 @@ from typing import Any
 from . import atoms
 from .errors import CannotRestore
 from .graph import Base
-from .kinds import Iterator, kind_of
+from .kinds import kind_of
+from .live import Iterator
 from .lost import Lost
 
 
@@ -23,8 +25,14 @@ class Build:
         entry: recorded contents of entry objects, for those that are not there.
     """
 
-    def __init__(self, base: Base, contents: Mapping[int, bytes], fetch: Callable[[str], bytes],
-                 allowed: Mapping[str, frozenset[str]], entry: Mapping[int, bytes]) -> None:
+    def __init__(
+        self,
+        base: Base,
+        contents: Mapping[int, bytes],
+        fetch: Callable[[str], bytes],
+        allowed: Mapping[str, frozenset[str]],
+        entry: Mapping[int, bytes],
+    ) -> None:
         self.base = base
         self.contents = contents
         self.fetch = fetch
@@ -57,7 +65,7 @@ class Build:
         return self._made[number]
 
     def _missing(self, number: int) -> Any:
-        """An entry object that is not there now (it hung on an iterator, say), made from its recorded content."""
+        """An entry object that is not there (it hung on an iterator, say), made from its recorded content."""
         packed = self.contents.get(number) or self.entry.get(number)
         if not packed:
             raise CannotRestore(f"the program no longer has what the record had at {self.base.path(number)}")
@@ -106,7 +114,20 @@ def kind_for_tag(tag: str) -> Any:
     """The kind that writes a content with this tag."""
     if tag not in _BY_TAG:
         from . import kinds
-        for kind in list(kinds._KINDS.values()) + [kind for _, kind in kinds._BASES] + [
-                kinds._REDUCED, kinds._LIVE, kinds._LOGGER, kinds._BAR, kinds._INSTANCE, kinds._FILE, kinds._ITERATOR, *kinds.LIBRARY_KINDS]:
+
+        for kind in (
+            list(kinds._KINDS.values())
+            + [kind for _, kind in kinds._BASES]
+            + [
+                kinds._REDUCED,
+                kinds._LIVE,
+                kinds._LOGGER,
+                kinds._BAR,
+                kinds._INSTANCE,
+                kinds._FILE,
+                kinds._ITERATOR,
+                *kinds.LIBRARY_KINDS,
+            ]
+        ):
             _BY_TAG[kind.tag] = kind
     return _BY_TAG[tag]

@@ -1,4 +1,5 @@
 """Where walks of the object graph start: a guard's frame and the project's modules."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -33,8 +34,7 @@ class Root:
         if self.allowed is not None:
             wanted = self.allowed.get(key, frozenset())
             return [(name, names[name]) for name in sorted(wanted) if name in names]
-        return [(name, names[name]) for name in sorted(names)
-                if not name.startswith((HIDDEN, "__"))]
+        return [(name, names[name]) for name in sorted(names) if not name.startswith((HIDDEN, "__"))]
 
 
 def is_hidden(name: str) -> bool:

@@ -1,4 +1,5 @@
 """The journal read as a tree: main loops, their iterations, the blocks run in them."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ class Iteration:
     values: dict[str, Any]
     ckpt: list[str] | None
     end: int = 0
-    hits: Hits | None = None   # None: not known, because the loop never got to its end
+    hits: Hits | None = None  # None: not known, because the loop never got to its end
     blocks: list[LoopRun] = field(default_factory=list)
 
 
@@ -30,7 +31,7 @@ class LoopRun:
     end: int = 0
     base: str | None = None
     iterations: list[Iteration] = field(default_factory=list)
-    outcome: str = ""          # "" where an exception or a kill ended it
+    outcome: str = ""  # "" where an exception or a kill ended it
     seconds: float = 0.0
     ckpt: list[str] | None = None
     hits: Hits | None = None
@@ -48,9 +49,9 @@ class Script:
 
     events: list[Event]
     main_loops: list[LoopRun] = field(default_factory=list)
-    at: dict[int, LoopRun] = field(default_factory=dict)   # by the position of the entering event
+    at: dict[int, LoopRun] = field(default_factory=dict)  # by the position of the entering event
     notes: list[str] = field(default_factory=list)
-    exit_code: int | None = None                           # None: killed
+    exit_code: int | None = None  # None: killed
 
 
 def parse(events: list[Event]) -> Script:
@@ -108,4 +109,3 @@ def _end(run: LoopRun, end: int) -> None:
     run.end = end
     if run.iterations:
         run.iterations[-1].end = end
-

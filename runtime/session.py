@@ -4,6 +4,7 @@
 watchers), `add_module` tells of each project module before it executes, `finish` takes everything
 away and says what the process's exit code is.
 """
+
 from __future__ import annotations
 
 import os
@@ -81,7 +82,9 @@ class _Session:
     def is_mine(self) -> bool:
         return threading.get_ident() == self.thread and os.getpid() == self.pid
 
-    def start(self, read_clock: Callable[[str, Any, Any], Any], seeds: dict[str, Callable[[Any], None]]) -> None:
+    def start(
+        self, read_clock: Callable[[str, Any, Any], Any], seeds: dict[str, Callable[[Any], None]]
+    ) -> None:
         self.files.install()
         self.clocks = Clocks(self.run.project.files, read_clock)
         self.clocks.install()
@@ -186,12 +189,24 @@ def start_replay(config: ReplayConfig) -> None:
     global _active, _config, _emitter
     _config = config
     _emitter = Emitter(os.environ)
-    replayer = Replayer(config.run_dir, config.script, config.edits,
-                        Wish(config.wish.selected, config.wish.new_only, config.wish.scratch or _emitter.again),
-                        _emitter)
-    events = [(position, _tuple(event[1])) for position, event in enumerate(config.script.events) if event[0] == "f"]
-    files = FileReplayer(config.overlay, events, replayer.blobs.get, lambda: replayer.is_probe(sys._getframe(1)),
-                         replayer.problem, _ignorer(os.path.realpath(config.store)))
+    replayer = Replayer(
+        config.run_dir,
+        config.script,
+        config.edits,
+        Wish(config.wish.selected, config.wish.new_only, config.wish.scratch or _emitter.again),
+        _emitter,
+    )
+    events = [
+        (position, _tuple(event[1])) for position, event in enumerate(config.script.events) if event[0] == "f"
+    ]
+    files = FileReplayer(
+        config.overlay,
+        events,
+        replayer.blobs.get,
+        lambda: replayer.is_probe(sys._getframe(1)),
+        replayer.problem,
+        _ignorer(os.path.realpath(config.store)),
+    )
     replayer.on_jump = lambda position: files.skip_to(position - 1)
     session = _Replaying(replayer, files)
     seeds = {event[1]: event[2] for event in config.script.events if event[0] == "R"}
@@ -281,7 +296,9 @@ def _finish_replay(replayer: Replayer, code: int, error: BaseException | None) -
         replayer.problem(words)
     if isinstance(error, ReplayDone):
         code = replayer.script.exit_code or 0
-    elif not replayer.off and code != (replayer.script.exit_code if replayer.script.exit_code is not None else code):
+    elif not replayer.off and code != (
+        replayer.script.exit_code if replayer.script.exit_code is not None else code
+    ):
         replayer.problem(f"the program exits with {code}, recorded was {replayer.script.exit_code}")
     if not _emitter.finish():
         replayer.problem("what was printed before starting again was not what this attempt printed")

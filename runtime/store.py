@@ -6,6 +6,7 @@ Layout in the run's folder:
 A blob's name is the hash of its bytes, so equal bytes are stored once and every read is verified.
 Whatever a kill leaves half-written is a tail that no complete line refers to.
 """
+
 from __future__ import annotations
 
 import os
@@ -46,8 +47,8 @@ class BlobWriter:
         self._index = os.open(folder / INDEX, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self._known = read_index(folder)
         self._end = os.fstat(self._pack).st_size
-        self.written = 0   # bytes given to the disk
-        self.logical = 0   # bytes asked to be kept
+        self.written = 0  # bytes given to the disk
+        self.logical = 0  # bytes asked to be kept
 
     def put(self, data: Any, key: str | None = None) -> str:
         """Keep the bytes of a buffer; its hash. Known bytes are not written again."""
@@ -73,7 +74,7 @@ class BlobWriter:
     def _write_all(fd: int, data: Any) -> None:
         view = memoryview(data)
         while len(view):
-            view = view[os.write(fd, view):]
+            view = view[os.write(fd, view) :]
 
     def sync(self) -> None:
         os.fsync(self._pack)

@@ -1,4 +1,5 @@
 """Kinds for torch: tensors, storages, generators. Loaded once the program has imported torch."""
+
 from __future__ import annotations
 
 import ctypes
@@ -9,7 +10,15 @@ import torch
 import xxhash
 
 from .errors import CannotRestore, NeedsExecution
-from .kinds import Kind, add_library, class_ref, follow_attribute, instance_dict, read_attributes, write_attributes
+from .kind import (
+    Kind,
+    class_ref,
+    follow_attribute,
+    instance_dict,
+    read_attributes,
+    write_attributes,
+)
+from .kinds import add_library
 
 if TYPE_CHECKING:
     from .graph import Walk
@@ -37,7 +46,7 @@ def fill_storage(storage: Any, start: int, data: bytearray) -> None:
     """Write bytes into a storage in place, and let autograd know that it changed."""
     if len(data):
         flat = torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)
-        flat[start:start + len(data)].copy_(torch.frombuffer(data, dtype=torch.uint8))
+        flat[start : start + len(data)].copy_(torch.frombuffer(data, dtype=torch.uint8))
 
 
 class StorageBytes:
@@ -72,7 +81,7 @@ class Storage(Kind):
         return (self.tag, size, device, start, key)
 
     def make(self, content: Any, build: Build) -> Any:
-        made = torch.UntypedStorage(content[1], device=content[2])
+        made: Any = torch.UntypedStorage(content[1], device=content[2])  # type: ignore[no-untyped-call]
         return made.fill_(0)
 
     def write(self, obj: Any, content: Any, build: Build) -> None:
@@ -94,15 +103,25 @@ class Tensor(Kind):
         walk.cover(storage[0], *_span(obj))
         graph = None if obj.grad_fn is None else _graph_name(obj)
         grad = obj.grad if graph is None else None
-        return (self.tag, class_ref(obj, walk), str(obj.dtype).removeprefix("torch."), tuple(obj.shape),
-                tuple(obj.stride()), obj.storage_offset(), storage,
-                obj.requires_grad, graph, None if grad is None else walk.ref(grad, ("g",)),
-                read_attributes(obj, walk) if instance_dict(obj) else None)
+        return (
+            self.tag,
+            class_ref(obj, walk),
+            str(obj.dtype).removeprefix("torch."),
+            tuple(obj.shape),
+            tuple(obj.stride()),
+            obj.storage_offset(),
+            storage,
+            obj.requires_grad,
+            graph,
+            None if grad is None else walk.ref(grad, ("g",)),
+            read_attributes(obj, walk) if instance_dict(obj) else None,
+        )
 
     @staticmethod
     def _unseen(obj: Any, walk: Walk) -> tuple[Any, ...]:
         """Sparse, quantized and other tensors without a strided storage: by their pickle."""
         import io
+
         buffer = io.BytesIO()
         try:
             torch.save(obj.detach(), buffer)
@@ -123,7 +142,11 @@ class Tensor(Kind):
             return _stub(graph)(view)
         cls = build.get(content[1])
         if issubclass(cls, torch.nn.Parameter):
-            return cls._make_subclass(cls, view, content[7]) if cls is torch.nn.Parameter else view.as_subclass(cls)
+            return (
+                cls._make_subclass(cls, view, content[7])
+                if cls is torch.nn.Parameter
+                else view.as_subclass(cls)
+            )
         made = view if cls is torch.Tensor else view.as_subclass(cls)
         return made.requires_grad_(content[7]) if content[7] else made
 
@@ -132,7 +155,9 @@ class Tensor(Kind):
         storage = build.get(content[6])
         build.fill()
         dtype = getattr(torch, content[2])
-        return torch.empty(0, dtype=dtype, device=storage.device).set_(storage, content[5], content[3], content[4])
+        return torch.empty(0, dtype=dtype, device=storage.device).set_(
+            storage, content[5], content[3], content[4]
+        )
 
     def write(self, obj: Any, content: Any, build: Build) -> None:
         if content[8] is None and not self._in_place(obj, content, build):
@@ -150,8 +175,12 @@ class Tensor(Kind):
 
     @staticmethod
     def _in_place(obj: Any, content: Any, build: Build) -> bool:
-        same_view = (tuple(obj.shape) == content[3] and tuple(obj.stride()) == content[4]
-                     and obj.storage_offset() == content[5] and str(obj.dtype) == f"torch.{content[2]}")
+        same_view = (
+            tuple(obj.shape) == content[3]
+            and tuple(obj.stride()) == content[4]
+            and obj.storage_offset() == content[5]
+            and str(obj.dtype) == f"torch.{content[2]}"
+        )
         return same_view and obj.untyped_storage() is build.get(content[6])
 
 
@@ -162,6 +191,7 @@ class SavedTensor(Kind):
 
     def make(self, content: Any, build: Build) -> Any:
         import io
+
         if content[1] is None:
             raise CannotRestore("a tensor whose bytes cannot be saved")
         return torch.load(io.BytesIO(content[1]), weights_only=False)  # this user's own record
@@ -216,11 +246,11 @@ def _stub(name: str) -> Any:
         def backward(ctx: Any, *_: Any) -> Any:
             raise NeedsExecution("the autograd graph of a restored tensor")
 
-    Recorded._backward_cls.__name__ = name  # type: ignore[attr-defined]
+    Recorded._backward_cls.__name__ = name
 
     def give(value: Any) -> Any:
         with torch.enable_grad():
-            return Recorded.apply(value.requires_grad_())
+            return Recorded.apply(value.requires_grad_())  # type: ignore[no-untyped-call]
 
     return give
 

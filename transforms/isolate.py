@@ -5,8 +5,8 @@ A run of adjacent added statements of which any is impure becomes
     _florc_probe = _florc.probe("train.py:90", "x", "y")    # where, and the recorded names it may rebind
     ...the added statements...
     _florc_probe.leave()
-    x, y = _florc_probe.values                                # in functions only: a module's names are put back
-    if _florc_probe.lacks("x"): del x                         # by the runtime
+    x, y = _florc_probe.values                                # in functions only: the runtime itself
+    if _florc_probe.lacks("x"): del x                         # puts a module's names back
 """
 
 from __future__ import annotations
@@ -62,7 +62,13 @@ def _runs(body: list[ast.stmt], found: dict[int, Probe], alias: str) -> Iterator
 
 
 def _wrap(
-    body: list[ast.stmt], first: int, last: int, found: dict[int, Probe], file: str, alias: str, in_function: bool
+    body: list[ast.stmt],
+    first: int,
+    last: int,
+    found: dict[int, Probe],
+    file: str,
+    alias: str,
+    in_function: bool,
 ) -> None:
     inside = body[first : last + 1]
     names = sorted({name for node in inside for name in found[node.lineno].recorded})
@@ -71,7 +77,10 @@ def _wrap(
     after = [f"{guard}.leave()"]
     if names and in_function:
         targets = ", ".join(names) + ("," if len(names) == 1 else "")
-        after += [f"{targets} = {guard}.values", *(f"if {guard}.lacks({name!r}): del {name}" for name in names)]
+        after += [
+            f"{targets} = {guard}.values",
+            *(f"if {guard}.lacks({name!r}): del {name}" for name in names),
+        ]
     before = f"{guard} = {alias}.probe({f'{file}:{inside[0].lineno}'!r}{arguments})"
     body[last + 1 : last + 1] = [placed(line, inside[-1]) for line in after]
     body.insert(first, placed(before, inside[0]))

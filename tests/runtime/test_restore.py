@@ -165,19 +165,19 @@ def rows(table: dict[str, tuple[str, str, str]]) -> list[Any]:
 
 @pytest.mark.parametrize(("setup", "body", "look"), rows(PLAIN))
 def test_a_checkpoint_brings_back(tmp_path: Path, setup: str, body: str, look: str) -> None:
-    truth, seen, wrong = round_trip(tmp_path, setup, body, look)
+    truth, seen, _ = round_trip(tmp_path, setup, body, look)
     assert repr(seen) == repr(truth)
 
 
 @pytest.mark.parametrize(("setup", "body", "look"), rows(NUMPY))
 def test_a_checkpoint_brings_back_numpy(tmp_path: Path, setup: str, body: str, look: str) -> None:
-    truth, seen, wrong = round_trip(tmp_path, setup, body, look)
+    truth, seen, _ = round_trip(tmp_path, setup, body, look)
     assert repr(seen) == repr(truth)
 
 
 @pytest.mark.parametrize(("setup", "body", "look"), rows(TORCH))
 def test_a_checkpoint_brings_back_torch(tmp_path: Path, setup: str, body: str, look: str) -> None:
-    truth, seen, wrong = round_trip(tmp_path, setup, body, look)
+    truth, seen, _ = round_trip(tmp_path, setup, body, look)
     assert repr(seen) == repr(truth)
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from florc.transforms import match as match_module
+import florc.transforms.plan as plan_module
 from florc.transforms.match import match
 from florc.transforms.plan import Plan, Region
 
-SOURCES = [Path(module.__file__ or "") for module in (calendar, heapq, textwrap, match_module)]
+SOURCES = [Path(module.__file__ or "") for module in (calendar, heapq, textwrap, plan_module)]
 SPOTS = 12
 """Places tried in each module: enough to meet most kinds of bodies, few enough for a second in all."""
 

@@ -1,0 +1,364 @@
+"""Kinds of objects with state of their own: instances, functions, classes, generators of random numbers."""
+
+from __future__ import annotations
+
+import collections
+import functools
+import io
+import pickle
+import random
+import types
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from . import atoms
+from .errors import CannotRestore
+from .kind import (
+    Kind,
+    class_ref,
+    follow_attribute,
+    instance_dict,
+    new_instance,
+    read_attributes,
+    unseen,
+    write_attributes,
+)
+from .live import is_machinery
+from .lost import Lost
+from .roots import Namespace, Root
+
+if TYPE_CHECKING:
+    from .graph import Walk
+    from .restore import Build
+
+MISSING = object()
+
+
+class RootKind(Kind):
+    tag = "root"
+
+    def read(self, obj: Root, walk: Walk) -> tuple[Any, ...]:
+        frame = [(name, walk.ref(value, ("n", name, ""))) for name, value in obj.pick("", obj.frame)]
+        spaces = [(space.name, walk.ref(space, ("ns", space.name))) for space in obj.modules]
+        return (self.tag, frame, spaces)
+
+    def follow(self, holder: Root, edge: Any) -> Any:
+        if edge[0] == "n":
+            return holder.frame[edge[1]]
+        return next(space for space in holder.modules if space.name == edge[1])
+
+    def write(self, obj: Root, content: Any, build: Build) -> None:
+        """The frame's names are put back by the instrumented text: nothing to do in place."""
+
+
+class NamespaceKind(Kind):
+    tag = "globals"
+
+    def read(self, obj: Namespace, walk: Walk) -> tuple[Any, ...]:
+        picked = walk.root.pick(obj.name, obj.names)
+        return (self.tag, [(name, walk.ref(value, ("n", name, obj.name))) for name, value in picked])
+
+    def follow(self, holder: Namespace, edge: Any) -> Any:
+        return holder.names[edge[1]]
+
+    def write(self, obj: Namespace, content: Any, build: Build) -> None:
+        values = {name: build.get(ref) for name, ref in content[1]}
+        for name in build.allowed.get(obj.name, ()):
+            if name in values:
+                obj.names[name] = values[name]
+            else:
+                obj.names.pop(name, None)
+
+
+class Instance(Kind):
+    """Instances of Python classes: their attributes, no user code run."""
+
+    tag = "object"
+
+    def read(self, obj: Any, walk: Walk) -> tuple[Any, ...]:
+        return (self.tag, class_ref(obj, walk), read_attributes(obj, walk))
+
+    def make(self, content: Any, build: Build) -> Any:
+        return new_instance(content[1], build)
+
+    def write(self, obj: Any, content: Any, build: Build) -> None:
+        write_attributes(obj, content[2], build)
+
+
+class ErrorInstance(Kind):
+    """Exceptions: their arguments and attributes."""
+
+    tag = "exception"
+
+    def read(self, obj: Any, walk: Walk) -> tuple[Any, ...]:
+        return (self.tag, class_ref(obj, walk), walk.ref(obj.args, ("args",)), read_attributes(obj, walk))
+
+    def follow(self, holder: Any, edge: Any) -> Any:
+        return holder.args if edge[0] == "args" else follow_attribute(holder, edge)
+
+    def make(self, content: Any, build: Build) -> Any:
+        cls = build.get(content[1])
+        return cls.__new__(cls, *build.get(content[2]))
+
+    def write(self, obj: Any, content: Any, build: Build) -> None:
+        obj.args = build.get(content[2])
+        write_attributes(obj, content[3], build)
+
+
+class Cell(Kind):
+    """The variable that a closure shares with its function."""
+
+    tag = "cell"
+
+    def read(self, obj: types.CellType, walk: Walk) -> tuple[Any, ...]:
+        try:
+            return (self.tag, walk.ref(obj.cell_contents, ("a", "cell_contents")))
+        except ValueError:
+            return (self.tag,)
+
+    def follow(self, holder: Any, edge: Any) -> Any:
+        return holder.cell_contents
+
+    def make(self, content: Any, build: Build) -> Any:
+        return types.CellType()
+
+    def write(self, obj: types.CellType, content: Any, build: Build) -> None:
+        if len(content) > 1:
+            obj.cell_contents = build.get(content[1])
+        else:
+            del obj.cell_contents
+
+
+class Function(Kind):
+    """Functions with state: closure cells, defaults, attributes. Their code is not state."""
+
+    tag = "function"
+
+    def read(self, obj: types.FunctionType, walk: Walk) -> tuple[Any, ...]:
+        if is_machinery(obj.__module__ or ""):
+            return (self.tag, obj.__module__, obj.__qualname__)
+        code = obj.__code__
+        cells = [
+            (name, walk.ref(cell, ("cell", name)))
+            for name, cell in zip(code.co_freevars, obj.__closure__ or (), strict=True)
+        ]
+        if walk.current >= walk.first_new:
+            walk.lost.append((walk.current, f"the function `{obj.__qualname__}` was made in the loop"))
+        return (
+            self.tag,
+            obj.__module__ or "",
+            obj.__qualname__,
+            cells,
+            walk.ref(obj.__defaults__, ("a", "__defaults__")),
+            walk.ref(obj.__kwdefaults__, ("a", "__kwdefaults__")),
+            read_attributes(obj, walk),
+        )
+
+    def follow(self, holder: Any, edge: Any) -> Any:
+        if edge[0] == "cell":
+            return dict(zip(holder.__code__.co_freevars, holder.__closure__, strict=True))[edge[1]]
+        return getattr(holder, edge[1])
+
+    def make(self, content: Any, build: Build) -> Any:
+        return Lost(f"the function `{content[2]}`, which was made in the loop")
+
+    def write(self, obj: Any, content: Any, build: Build) -> None:
+        if isinstance(obj, Lost) or len(content) == 3:
+            return
+        obj.__defaults__ = build.get(content[4])
+        obj.__kwdefaults__ = build.get(content[5])
+        write_attributes(obj, content[6], build)
+
+
+class Method(Kind):
+    """Bound methods, of Python classes and of built-in ones."""
+
+    tag = "method"
+
+    def read(self, obj: Any, walk: Walk) -> tuple[Any, ...]:
+        if isinstance(obj, types.MethodType):
+            return (
+                self.tag,
+                walk.ref(obj.__func__, ("a", "__func__")),
+                walk.ref(obj.__self__, ("a", "__self__")),
+            )
+        return (self.tag, obj.__name__, walk.ref(obj.__self__, ("a", "__self__")))
+
+    def follow(self, holder: Any, edge: Any) -> Any:
+        return getattr(holder, edge[1])
+
+    def make(self, content: Any, build: Build) -> Any:
+        owner = build.get(content[2])
+        if isinstance(content[1], str):
+            return getattr(owner, content[1])
+        return types.MethodType(build.get(content[1]), owner)
+
+    def write(self, obj: Any, content: Any, build: Build) -> None:
+        """Immutable."""
+
+
+class Partial(Kind):
+    tag = "partial"
+
+    def read(self, obj: Any, walk: Walk) -> tuple[Any, ...]:
+        return (
+            self.tag,
+            walk.ref(obj.func, ("a", "func")),
+            walk.ref(obj.args, ("a", "args")),
+            walk.ref(obj.keywords, ("a", "keywords")),
+        )
+
+    def follow(self, holder: Any, edge: Any) -> Any:
+        return getattr(holder, edge[1])
+
+    def make(self, content: Any, build: Build) -> Any:
+        return functools.partial(build.get(content[1]), *build.get(content[2]), **build.get(content[3]))
+
+    def write(self, obj: Any, content: Any, build: Build) -> None:
+        """Immutable but for its keywords, which are a node of their own."""
+
+
+class ProjectClass(Kind):
+    """A class of the project: its data attributes are state, its functions are code."""
+
+    tag = "class"
+    _CODE = (
+        types.FunctionType,
+        staticmethod,
+        classmethod,
+        property,
+        types.GetSetDescriptorType,
+        types.MemberDescriptorType,
+        functools.cached_property,
+        type(vars(collections.namedtuple("_", "field"))["field"]),
+    )
+
+    def read(self, obj: type, walk: Walk) -> tuple[Any, ...]:
+        data = []
+        for name, value in vars(obj).items():
+            if name.startswith("__") or name == "_abc_impl":
+                continue
+            if isinstance(value, self._CODE):
+                function = getattr(value, "__func__", value)
+                if type(function) is types.FunctionType:
+                    walk.ref(function, ("a", name))
+                continue
+            data.append((name, walk.ref(value, ("a", name))))
+        for i, base in enumerate(obj.__bases__):
+            walk.ref(base, ("base", i))
+        return (self.tag, obj.__module__, obj.__qualname__, data)
+
+    def follow(self, holder: Any, edge: Any) -> Any:
+        if edge[0] == "base":
+            return holder.__bases__[edge[1]]
+        value = vars(holder)[edge[1]]
+        return getattr(value, "__func__", value)
+
+    def make(self, content: Any, build: Build) -> Any:
+        found = atoms.lookup(content[1], content[2], load=True)
+        return found if found is not None else Lost(f"the class `{content[2]}`, which was made in the loop")
+
+    def write(self, obj: Any, content: Any, build: Build) -> None:
+        if isinstance(obj, Lost):
+            return
+        values = {name: build.get(ref) for name, ref in content[3]}
+        for name, value in values.items():
+            if vars(obj).get(name, MISSING) is not value:
+                type.__setattr__(obj, name, value)
+
+
+class WeakReference(Kind):
+    tag = "weakref"
+
+    def read(self, obj: Any, walk: Walk) -> tuple[Any, ...]:
+        target = obj()
+        return (self.tag, None if target is None else walk.ref(target, ("target",)))
+
+    def follow(self, holder: Any, edge: Any) -> Any:
+        return holder()
+
+    def make(self, content: Any, build: Build) -> Any:
+        target = build.get(content[1])
+        return Lost("a weak reference") if target is None else weakref.ref(target)
+
+    def write(self, obj: Any, content: Any, build: Build) -> None:
+        """Immutable."""
+
+
+class PythonRandom(Kind):
+    """random.Random and subclasses."""
+
+    tag = "random"
+
+    def read(self, obj: random.Random, walk: Walk) -> tuple[Any, ...]:
+        version, internal, gauss = random.Random.getstate(obj)
+        return (self.tag, version, tuple(internal), gauss, class_ref(obj, walk), read_attributes(obj, walk))
+
+    def make(self, content: Any, build: Build) -> Any:
+        cls = build.get(content[4])
+        return cls.__new__(cls)
+
+    def write(self, obj: Any, content: Any, build: Build) -> None:
+        write_attributes(obj, content[5], build)
+        random.Random.setstate(obj, (content[1], content[2], content[3]))
+
+
+class _Pickler(pickle.Pickler):
+    """Pickles an object of a C type; what is a node of its own goes in by number."""
+
+    def __init__(self, stream: io.BytesIO, walk: Walk) -> None:
+        super().__init__(stream, 4)
+        self.fast = True  # no memo: equal values give equal bytes, whoever shares them
+        self._walk = walk
+        self._first = True
+
+    def persistent_id(self, obj: Any) -> Any:
+        if self._first:
+            self._first = False
+            return None
+        if type(obj) in atoms.PLAIN:
+            return None
+        number = self._walk.number_of_id(id(obj))
+        return None if number is None else (number,)
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, data: bytes, build: Build) -> None:
+        super().__init__(io.BytesIO(data))
+        self._build = build
+
+    def persistent_load(self, pid: Any) -> Any:
+        return self._build.whole(pid)
+
+
+class Reduced(Kind):
+    """Objects of C types: through the pickle protocol; otherwise what they hold cannot be seen."""
+
+    tag = "reduced"
+
+    def read(self, obj: Any, walk: Walk) -> tuple[Any, ...]:
+        stream = io.BytesIO()
+        try:
+            _Pickler(stream, walk).dump(obj)
+        except Exception:
+            unseen(obj, walk, f"a {type(obj).__module__}.{type(obj).__qualname__}")
+            return (self.tag, type(obj).__qualname__, None)
+        return (self.tag, type(obj).__qualname__, stream.getvalue())
+
+    def make(self, content: Any, build: Build) -> Any:
+        if content[2] is None:
+            return Lost(f"a {content[1]} that was made in the loop")
+        return _Unpickler(content[2], build).load()
+
+    def write(self, obj: Any, content: Any, build: Build) -> None:
+        if content[2] is None or build.is_new(obj):
+            return
+        reduced = _Unpickler(content[2], build).load().__reduce_ex__(4)
+        state = reduced[2] if len(reduced) > 2 else None
+        if state is not None and hasattr(obj, "__setstate__"):
+            obj.__setstate__(state)
+        elif isinstance(state, dict) and instance_dict(obj) is not None:
+            obj.__dict__.clear()
+            obj.__dict__.update(state)
+        else:
+            raise CannotRestore(f"a {content[1]} cannot be put back in place")
