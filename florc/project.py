@@ -71,7 +71,7 @@ class Project:
     """The user's project, seen from the program that runs.
 
     folder: what python puts first on sys.path: the script's folder, or the current one under -m.
-    root: the git root that holds `folder`, else `folder` itself.
+    root: the git root that holds `folder`, else the current folder if that holds it, else `folder` itself.
     include: top-level packages to be treated as the project's, wherever they are installed.
     """
 
@@ -82,7 +82,9 @@ class Project:
     @classmethod
     def of(cls, folder: str, include: tuple[str, ...] = ()) -> Project:
         """The project a program in `folder` belongs to."""
-        return cls(folder, git_root(folder) or folder, frozenset(include))
+        here = os.getcwd()
+        without_git = here if is_inside(folder, os.path.realpath(here)) else folder
+        return cls(folder, git_root(folder) or without_git, frozenset(include))
 
     def file_id(self, path: str) -> str:
         """The name of a file in block ids: its posix path as seen from the program's folder.

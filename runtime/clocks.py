@@ -1,8 +1,9 @@
 """The clock as the recorded run read it.
 
-Programs keep clock readings in their state (`start = time.time()`) and print them. Readings taken
-by project code are journalled, and a replay gives the recorded ones again, so that neither state
-nor output differs by them. Readings by libraries and by probes are real.
+Programs keep clock readings in their state (`start = time.time()`) and print them, and so do
+libraries for them (an environment times its episodes). The main thread's readings are journalled,
+with who took them, and a replay gives the recorded ones again, so that neither state nor output
+differs by them. Readings by probes are real.
 """
 
 from __future__ import annotations
@@ -29,12 +30,10 @@ class Clocks:
     """Stands in the functions of `time`.
 
     Args:
-        files: code file names of the project.
-        read: gets the real function's name and value; returns what the program gets.
+        read: gets the function's name, its real value and the reader's frame; returns what the reader gets.
     """
 
-    def __init__(self, files: dict[str, str], read: Callable[[str, Any, Any], Any]) -> None:
-        self._files = files
+    def __init__(self, read: Callable[[str, Any, Any], Any]) -> None:
         self._read = read
         self._thread = threading.get_ident()
         self._originals = {name: getattr(time, name) for name in NAMES}
@@ -48,23 +47,23 @@ class Clocks:
             setattr(time, name, original)
 
     def _stand_in(self, name: str, original: Callable[[], Any]) -> Callable[[], Any]:
-        files, read, thread, ident, frame_at = (
-            self._files,
-            self._read,
-            self._thread,
-            threading.get_ident,
-            sys._getframe,
-        )
+        read, thread, ident, frame_at = self._read, self._thread, threading.get_ident, sys._getframe
 
         def clock() -> Any:
             value = original()
-            frame = frame_at(1)
-            if frame.f_code.co_filename in files and ident() == thread:
-                return read(name, value, frame)
-            return value
+            return read(name, value, frame_at(1)) if ident() == thread else value
 
         clock.__name__ = clock.__qualname__ = name
         clock.__module__ = "time"
         clock.__doc__ = original.__doc__
         clock.__wrapped__ = original  # type: ignore[attr-defined]
         return clock
+
+
+def reader(frame: Any, files: dict[str, str]) -> str:
+    """Who reads the clock: a project file's id, else a module's name; "" for florc itself."""
+    file = files.get(frame.f_code.co_filename)
+    if file is not None:
+        return file
+    name = str(frame.f_globals.get("__name__"))
+    return "" if name.startswith("florc") else name

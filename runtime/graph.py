@@ -80,6 +80,7 @@ class Walk:
         self.new_edges: list[Any] = []
         self.contents: dict[int, bytes] = {}
         self.blobs: dict[str, Blob] = {}
+        self.graphs: list[Any] = []  # new tensors that carry an autograd graph
         self.spans: dict[int, tuple[int, int]] = {}
         self.opaque: list[tuple[int, str]] = []
         self.lost: list[tuple[int, str]] = []

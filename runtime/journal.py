@@ -11,8 +11,11 @@ r"""The journal of a run: what happened, in order, one JSON array a line.
                                    is 1 if the text carries line numbers (logging, warnings)
     ["M", name, file, path, text]  a project module, before it executes; its source, one character a byte
     ["R", which, state]            where a generator stood when the program (or its library) began
-    ["c", clock, value]            a reading of a clock by project code
+    ["c", clock, value, who]       a reading of a clock, and the file or module that took it
     ["f", event]                   a file event (see files.py)
+    ["Q", id]                      from here on this loop is not followed: it takes next to nothing
+    ["S"]                          from here on no iterations of the innermost open loop are noted
+    ["D", id, where]               tensors at this loop's "exit" or "iteration" were backpropagated into
     ["n", words]                   a note: foreign output, what cannot be seen...
     ["E", exit code]               the program ended
 Lines are written as they happen, each with one write call, so a killed run keeps all of them.

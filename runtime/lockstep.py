@@ -10,10 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from .script import Event, Hits, Script
 
 STRUCTURAL = frozenset({"L", "I", "X", "Z", "E"})
+CLOCKS_AHEAD = 10_000  # events looked through for a reading: readers take turns in one place
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,7 @@ class Cursor:
         self.events = script.events
         self.edits = edits
         self.position = 0
+        self._read: set[int] = set()  # clock readings given out, which the cursor has not passed
 
     def is_dropped(self, event: Event) -> bool:
         return (event[2], event[3]) in self.edits.dropped
@@ -63,10 +66,19 @@ class Cursor:
                 self.position += 1
             elif tag in STRUCTURAL or tag == "w":
                 return event if tag == wanted else None
-            elif tag == "c" and wanted == "c":
-                return event
             else:
                 self.position += 1
+        return None
+
+    def clock(self, name: str, who: str) -> Any:
+        """The next recorded reading of a clock by this reader, before anything else happens; else None."""
+        for position in range(self.position, min(self.position + CLOCKS_AHEAD, len(self.events))):
+            event = self.events[position]
+            if event[0] in STRUCTURAL or (event[0] == "w" and event[1] == 1 and not self.is_dropped(event)):
+                return None
+            if event[0] == "c" and event[1] == name and event[3] == who and position not in self._read:
+                self._read.add(position)
+                return event[2]
         return None
 
     @property

@@ -32,7 +32,7 @@ class BlockCosts:
     @property
     def materialize(self) -> float:
         """Mean seconds of one checkpoint; zero before the first."""
-        return self.materialize_seconds / self.checkpoints if self.checkpoints else 0.0
+        return self.materialize_seconds / max(self.checkpoints, 1)
 
 
 @dataclass
@@ -68,6 +68,11 @@ class Policy:
         costs = self.costs(block)
         costs.executions += 1
         costs.compute_seconds += seconds
+
+    def prepared(self, block: str, seconds: float) -> None:
+        """A block's entry state was kept: part of what its checkpoint costs."""
+        self.costs(block).materialize_seconds += seconds
+        self.spent += seconds
 
     def materialized(self, block: str, seconds: float) -> None:
         costs = self.costs(block)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import mmap
 import sys
-import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from time import perf_counter  # the real one, whatever stands in `time` later
 from typing import Any
 
 from .checkpoint import Snapshots
@@ -20,6 +20,13 @@ from .roots import is_hidden
 from .store import BlobWriter
 
 MAX_VALUE_CHARS = 60  # longer strings do not name an iteration
+# Loops that take next to nothing are not worth their events: after so many runs (iterations of a main loop)
+# of so few seconds each they are no longer followed.
+MUTE_AFTER, MUTE_BELOW = 50, 0.0005
+SILENCE_AFTER, SILENCE_BELOW = 300, 0.0002
+GIVE_UP_AFTER = 3  # checkpoints of a block that could not see all: then none is tried
+VARYING_SEEN = 3   # iterations in which all module-level names are looked through for those that change
+MAX_GRAPHS = 8  # tensors with a graph at a block's exit whose backward is watched
 
 
 class Marks:
@@ -76,7 +83,7 @@ class Flag:
 class RecordLoop(OpenLoop):
     """A loop that is being recorded, at depth 0 or 1."""
 
-    __slots__ = ("recorder", "base", "began", "spent", "saved", "iterator", "seen")
+    __slots__ = ("recorder", "base", "began", "spent", "saved", "iterator", "seen", "varying")
 
     def __init__(
         self, recorder: Recorder, block: str, names: tuple[str, ...], frame: Any, depth: int
@@ -89,6 +96,7 @@ class RecordLoop(OpenLoop):
         self.began = 0.0  # when the current iteration or block began
         self.spent = 0.0  # what florc had taken by then
         self.seen: dict[str, Any] = {}  # plain module-level names at the last boundary
+        self.varying: set[str] = set()  # those that changed in the first iterations
 
     def over(self, iterable: Any) -> Any:
         """A main loop's iterator is part of its state: the base is taken once it is there."""
@@ -138,15 +146,18 @@ class Recorder:
         self.marks = Marks(self.project, self.journal)
         self.snapshots = Snapshots(self.blobs, self.project.is_project)
         self.warn = warn
-        self.began = time.perf_counter()
+        self.began = perf_counter()
         self.broken = False  # the store failed: training goes on, recording does not
         self.foreign = Flag()
         self._foreign_seen = False
         self._told: set[str] = set()
+        self._muted: set[str] = set()
+        self._differentiated: set[tuple[str, str]] = set()
+        self._blind: dict[str, int] = {}  # block -> checkpoints that could not see all
 
     # -- loops --------------------------------------------------------------------------
     def loop(self, block: str, names: tuple[str, ...], frame: Any, skippable: bool) -> Guard:
-        if self.broken:
+        if self.broken or block in self._muted:
             return INERT
         for gone in self.stack.prune(frame, block):
             self._close_raised(gone)
@@ -163,7 +174,7 @@ class Recorder:
         loop.saved = self.marks.push()
         if loop.depth:
             self._start_base(loop)
-        loop.began, loop.spent = time.perf_counter(), self.policy.spent
+        loop.began, loop.spent = perf_counter(), self.policy.spent
 
     def start_base(self, loop: RecordLoop) -> None:
         self._safely(lambda: self._start_base(loop))
@@ -171,12 +182,14 @@ class Recorder:
     def _start_base(self, loop: RecordLoop) -> None:
         """Keep the entry state, if checkpoints of this loop are worth their cost."""
         block = self._exit_id(loop)
+        if self._blind.get(loop.block, 0) >= GIVE_UP_AFTER:
+            return
         first_main = not loop.depth and not self.policy.costs(block).executions and self.policy.overhead > 0
         if first_main or self.policy.wants(block, self._elapsed()):
-            started = time.perf_counter()
+            started = perf_counter()
             loop.base, key = self.snapshots.enter(self.project.root(self._names(loop)), full=not loop.depth)
             self.journal.add(["B", key], now=True)
-            self.policy.spent += time.perf_counter() - started
+            self.policy.prepared(block, perf_counter() - started)
 
     @staticmethod
     def _names(loop: RecordLoop) -> dict[str, Any]:
@@ -204,7 +217,10 @@ class Recorder:
         elif loop.iteration and loop.base is not None and self.policy.wants(block, self._elapsed()):
             ckpt = self._take(loop, block, self._names(loop))
         self.journal.add(["I", loop.iteration, self._values(loop), ckpt, hits], now=ckpt is not None)
-        loop.began, loop.spent = time.perf_counter(), self.policy.spent
+        if loop.iteration >= SILENCE_AFTER and self.policy.costs(block).compute < SILENCE_BELOW:
+            loop.live = False
+            self.journal.add(["S"])
+        loop.began, loop.spent = perf_counter(), self.policy.spent
 
     def leave(self, loop: RecordLoop, extra: dict[str, Any]) -> None:
         self._safely(lambda: self._leave(loop, extra))
@@ -224,6 +240,29 @@ class Recorder:
             self.note(f"{loop.block}: a worker or another thread wrote text; it is executed on replay")
             ckpt = None
         self.journal.add(["X", loop.outcome, round(seconds, 6), ckpt, hits], now=ckpt is not None)
+        costs = self.policy.costs(block)
+        if loop.depth and costs.executions >= MUTE_AFTER and costs.compute < MUTE_BELOW:
+            self.mute(loop.block)
+
+    def mute(self, block: str) -> None:
+        """From here on this loop is not followed."""
+        if block not in self._muted:
+            self._muted.add(block)
+            self.journal.add(["Q", block])
+
+    def _watch(self, graphs: list[Any], block: str, at_exit: bool) -> None:
+        """Note if something is later backpropagated into: a restored tensor has no graph for that."""
+
+        def seen(_: Any) -> None:
+            words = "exit" if at_exit else "iteration"
+            if (block, words) not in self._differentiated:
+                self._differentiated.add((block, words))
+                self.event(["D", block, words])
+                if at_exit:
+                    self.mute(block)
+
+        for tensor in graphs[:MAX_GRAPHS]:
+            tensor.grad_fn.register_prehook(seen)
 
     def _close_raised(self, loop: OpenLoop) -> None:
         self.journal.add(["Z", loop.block])
@@ -233,16 +272,18 @@ class Recorder:
 
     def _measure(self, loop: RecordLoop, block: str) -> float:
         """Seconds since the last boundary less what florc itself took."""
-        seconds = time.perf_counter() - loop.began - (self.policy.spent - loop.spent)
+        seconds = perf_counter() - loop.began - (self.policy.spent - loop.spent)
         self.policy.ran(block, seconds)
         return seconds
 
     def _take(self, loop: RecordLoop, block: str, names: dict[str, Any]) -> list[str] | None:
         assert loop.base is not None
-        started = time.perf_counter()
-        ckpt, opaque = self.snapshots.take(loop.base, self.project.root(names))
-        self.policy.materialized(block, time.perf_counter() - started)
+        started = perf_counter()
+        ckpt, opaque, graphs = self.snapshots.take(loop.base, self.project.root(names))
+        self.policy.materialized(block, perf_counter() - started)
+        self._watch(graphs, loop.block, at_exit="iteration" not in block)
         if opaque:
+            self._blind[loop.block] = self._blind.get(loop.block, 0) + 1
             self.note(
                 f"{loop.block}: florc cannot see inside {', '.join(opaque[:3])}; "
                 "what holds it is executed on replay"
@@ -255,9 +296,15 @@ class Recorder:
         if loop.frame.f_locals is not loop.frame.f_globals:
             names = loop.locals()
             return _plain(loop.names, names)
-        found = _plain([name for name in loop.frame.f_globals if not is_hidden(name)], loop.frame.f_globals)
+        names = loop.frame.f_globals
+        if loop.iteration <= VARYING_SEEN:
+            found = _plain([name for name in names if not is_hidden(name)], names)
+        else:
+            found = _plain(loop.varying, names)
         changed = {name: value for name, value in found.items() if loop.seen.get(name) != value}
-        loop.seen = found
+        if 0 < loop.iteration <= VARYING_SEEN:
+            loop.varying.update(changed)
+        loop.seen.update(changed)
         return changed
 
     # -- output and notes -----------------------------------------------------------------
@@ -294,7 +341,7 @@ class Recorder:
         self.blobs.sync()
 
     def _elapsed(self) -> float:
-        return time.perf_counter() - self.began
+        return perf_counter() - self.began
 
     def _safely(self, action: Callable[[], Any]) -> None:
         """Do what recording needs; whatever fails, training goes on without it."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import perf_counter  # the real one, whatever stands in `time` later
 from typing import Any
 
 from .checkpoint import MAX_NAMED, LiveState
+from .clocks import reader
 from .emitter import Emitter
 from .errors import CannotRestore, NeedsExecution, ReplayDone, StoreError
 from .guards import INERT, USEFUL_DEPTH, Guard, OpenLoop, Stack
@@ -168,11 +169,14 @@ class Replayer:
         depth = len(self.stack.loops)
         if depth >= USEFUL_DEPTH:
             return INERT
-        event = self.cursor.take("L")
+        event = self.cursor.peek("L")
         if event is None or event[1] != block:
+            if self.script.muted.get(block, sys.maxsize) < self.cursor.position:
+                return INERT
             self.diverge(f"the loop {block} is entered where the recorded run did otherwise")
             return INERT
-        run = self.script.at[self.cursor.position - 1]
+        run = self.script.at[self.cursor.position]
+        self.cursor.position += 1
         guard = ReplayLoop(self, run, names or self.project.binds.get(block, ()), frame, depth)
         guard.skippable = skippable
         self.stack.loops.append(guard)
@@ -252,7 +256,7 @@ class Replayer:
     def _restore(
         self, loop: ReplayLoop, state: LiveState | None, ckpt: list[str], names: dict[str, Any]
     ) -> dict[str, Any]:
-        started = time.perf_counter()
+        started = perf_counter()
         try:
             if state is None:
                 raise CannotRestore("its entry state was not kept")
@@ -270,7 +274,7 @@ class Replayer:
         ) as error:
             raise self._stop(Restart(f"{loop.block}: {type(error).__name__}: {error}")) from None
         self.skipped_any = True
-        self.tally.restore_seconds += time.perf_counter() - started
+        self.tally.restore_seconds += perf_counter() - started
         return values
 
     # -- iterations -----------------------------------------------------------------------
@@ -286,6 +290,10 @@ class Replayer:
             self.cursor.take("Z")
         self._close_iteration(loop)
         loop.iteration += 1
+        if loop.run.silent and loop.iteration >= len(loop.run.iterations):
+            loop.live = False
+            loop.iteration -= 1
+            return False
         event = self.cursor.take("I")
         if event is None or event[1] != loop.iteration:
             self.diverge(f"{loop.block} begins iteration {loop.iteration}, which the recorded run did not")
@@ -532,11 +540,9 @@ class Replayer:
         """The recorded reading of a clock, where the recorded run read it too."""
         if self.off or self.is_probe(frame):
             return value
-        event = self.cursor.peek("c")
-        if event is None or event[1] != name:
-            return value
-        self.cursor.position += 1
-        return event[2]
+        who = reader(frame, self.project.files)
+        recorded = self.cursor.clock(name, who) if who else None
+        return value if recorded is None else recorded
 
     # -- trouble --------------------------------------------------------------------------
     def diverge(self, words: str) -> None:

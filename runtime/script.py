@@ -33,6 +33,7 @@ class LoopRun:
     iterations: list[Iteration] = field(default_factory=list)
     outcome: str = ""  # "" where an exception or a kill ended it
     seconds: float = 0.0
+    silent: bool = False  # from its last noted iteration on, no iterations were noted
     ckpt: list[str] | None = None
     hits: Hits | None = None
 
@@ -51,6 +52,7 @@ class Script:
     main_loops: list[LoopRun] = field(default_factory=list)
     at: dict[int, LoopRun] = field(default_factory=dict)  # by the position of the entering event
     notes: list[str] = field(default_factory=list)
+    muted: dict[str, int] = field(default_factory=dict)  # block id -> position from which it is not followed
     exit_code: int | None = None  # None: killed
 
 
@@ -59,6 +61,7 @@ def parse(events: list[Event]) -> Script:
     script = Script(events)
     stack: list[LoopRun] = []
     table: dict[int, Hits] = {}
+    differentiated: set[tuple[str, str]] = set()
     for position, event in enumerate(events):
         tag = event[0]
         if tag == "L":
@@ -71,13 +74,30 @@ def parse(events: list[Event]) -> Script:
             _iterate(stack[-1], position, event, table)
         elif tag in ("X", "Z") and stack:
             _leave(stack.pop(), position, event, table)
+        elif tag == "S" and stack:
+            stack[-1].silent = True
+        elif tag == "Q":
+            script.muted[event[1]] = position
+        elif tag == "D":
+            differentiated.add((event[1], event[2]))
         elif tag == "n":
             script.notes.append(event[1])
         elif tag == "E":
             script.exit_code = event[1]
     for run in stack:
         _end(run, len(events))
+    _drop_differentiated(script, differentiated)
     return script
+
+
+def _drop_differentiated(script: Script, found: set[tuple[str, str]]) -> None:
+    """Forget checkpoints of places whose tensors were later backpropagated into: they bring no graph back."""
+    for run in script.at.values():
+        if (run.block, "exit") in found:
+            run.ckpt = None
+        if (run.block, "iteration") in found:
+            for iteration in run.iterations:
+                iteration.ckpt = None
 
 
 def _enter(script: Script, stack: list[LoopRun], run: LoopRun) -> None:

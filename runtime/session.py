@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .clocks import Clocks
+from .clocks import Clocks, reader
 from .emitter import Emitter, restart
 from .errors import NeedsExecution, ReplayDone
 from .files import FileRecorder, FileReplayer
@@ -86,7 +86,7 @@ class _Session:
         self, read_clock: Callable[[str, Any, Any], Any], seeds: dict[str, Callable[[Any], None]]
     ) -> None:
         self.files.install()
-        self.clocks = Clocks(self.run.project.files, read_clock)
+        self.clocks = Clocks(read_clock)
         self.clocks.install()
         self.watcher = Watcher({"numpy.random": seeds["numpy"], "torch": self.files.patch_torch})
         for number, stream in streams():
@@ -126,7 +126,9 @@ class _Recording(_Session):
         return written
 
     def read_clock(self, name: str, value: Any, frame: Any) -> Any:
-        self.run.event(["c", name, value])
+        who = reader(frame, self.run.project.files)
+        if who:
+            self.run.event(["c", name, value, who])
         return value
 
 

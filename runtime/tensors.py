@@ -103,6 +103,8 @@ class Tensor(Kind):
         walk.cover(storage[0], *_span(obj))
         graph = None if obj.grad_fn is None else _graph_name(obj)
         grad = obj.grad if graph is None else None
+        if graph is not None and walk.current >= walk.first_new:
+            walk.graphs.append(obj)
         return (
             self.tag,
             class_ref(obj, walk),

@@ -39,7 +39,7 @@ def round_trip(folder: Path, setup: str, body: str, look: str) -> tuple[Any, Any
     space = Namespace(MODULE, names)
     base, key = snapshots.enter(Root({}, [space]), full=True)
     exec(body, names)
-    ckpt, opaque = snapshots.take(base, Root({}, [space]))
+    ckpt, opaque, _ = snapshots.take(base, Root({}, [space]))
     assert not opaque
     truth = eval(look, names)
     writer.close()
