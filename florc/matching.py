@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -51,6 +52,8 @@ def _match(old: bytes, new: bytes, file: str, path: str) -> FileMatch:
         plan = instrument(old, file).plan
         found = match(old, new, plan, isolating=True)
     except (SyntaxError, ValueError) as error:
+        if isinstance(error, SyntaxError):
+            error.filename = path
         raise syntax_error(error, path) from None
     guarded = {loop.id for loop in plan.loops if loop.guarded}
     ids = {place: block for place, block in found.ids.items() if block in guarded}
@@ -89,6 +92,29 @@ def edits_of(matches: dict[str, FileMatch]) -> Edits:
     return Edits(lines, frozenset(dropped), probes, regions, own, everywhere)
 
 
+def _yields(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """True for generators and coroutines (what an inner function yields counts too: nobody is the worse)."""
+    return isinstance(function, ast.AsyncFunctionDef) or any(
+        isinstance(node, (ast.Yield, ast.YieldFrom)) for node in ast.walk(function)
+    )
+
+
+def carried(matches: dict[str, FileMatch]) -> list[str]:
+    """Names by which the probes hand something on: bound by one, used by one that stands elsewhere."""
+    found: set[str] = set()
+    for one in matches.values():
+        lines = one.source.decode("utf-8", "replace").splitlines()
+        live = [probe for probe in one.match.probes if probe.kind != "removed"]
+        words = {
+            id(probe): set(re.findall(r"\w+", "\n".join(lines[probe.line - 1 : probe.end_line])))
+            for probe in live
+        }
+        for maker in live:
+            users = [probe for probe in live if probe.region != maker.region and not maker.inert]
+            found |= {name for name in maker.own for user in users if name in words[id(user)]}
+    return sorted(found)
+
+
 def _old_lines(probe: Probe) -> Iterator[int]:
     if probe.old is not None:
         yield from range(probe.old[0], probe.old[1] + 1)
@@ -116,6 +142,8 @@ def _is_unmarked(found: FileMatch) -> bool:
         ]
         if around:
             innermost = max(around, key=lambda node: node.lineno)
+            if _yields(innermost):
+                return True  # it runs in parts, and its mark is set by the first of them alone
             start = found.match.lines.get(found.plan.regions[probe.region].line, 0)
             if probe.region == 0 or not innermost.lineno <= start <= (innermost.end_lineno or 0):
                 return True

@@ -14,10 +14,10 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from . import messages, planning, project, runner, selection, startup, summary
+from . import environment, messages, planning, project, runner, selection, startup, summary
 from .errors import EXIT_REFUSED, FlorcError
 from .hook import Hooks, Source, plain
-from .matching import FileMatch, edits_of, match_project
+from .matching import FileMatch, carried, edits_of, match_project
 from .options import ReplayOptions, Target
 from .project import Project
 from .recording import script_id
@@ -73,7 +73,7 @@ def _find(options: ReplayOptions, store: Path) -> runs.Run:
                     f"run {run.run} is of {run.script}, not of {target.name}", exit_code=EXIT_REFUSED
                 )
             return run
-        return runs.newest(store, script_id(target, store), module=target.is_module)
+        return runs.newest(store, script_id(target, store), module=target.is_module, rank=environment.rank())
     except StoreError as error:
         raise FlorcError(error.message, hint=error.hint, exit_code=EXIT_REFUSED) from None
 
@@ -85,6 +85,10 @@ def prepare(run: runs.Run, folder: str, options: ReplayOptions) -> Prepared:
     if not matches:
         raise FlorcError(f"run {run.run} ended before its program began", exit_code=EXIT_REFUSED)
     edits = edits_of(matches)
+    held = carried(matches) if options.at is not None else []
+    if held:
+        message = f"--at: the added lines carry something from one iteration to the next ({', '.join(held)})"
+        raise FlorcError(message, hint="replay without --at")
     selected = selection.select(options.at, script, edits) if options.at is not None else None
     return Prepared(run, script, matches, edits, selected)
 

@@ -17,15 +17,15 @@ _BLOCK = re.compile(r"(.+::.*(?:for|while)#\d+)(?:~\d+)?:(.+)")
 def select(words: str, script: Script, edits: Edits) -> dict[int, frozenset[int]]:
     """Main loop number -> the iterations that `words` names; FlorcError (usage) where it names none."""
     block, words = _split_block(words)
-    number = _the_loop(script, block, edits)
-    run = script.main_loops[number]
-    chosen: set[int] = set()
+    numbers = _the_loops(script, block, edits)
+    chosen: dict[int, set[int]] = {number: set() for number in numbers}
     for part in (part.strip() for part in words.split(",")):
-        found = _part(part, run)
-        if not found:
+        for number in numbers:
+            chosen[number] |= _part(part, script.main_loops[number])
+        if not any(_part(part, script.main_loops[number]) for number in numbers):
+            run = script.main_loops[numbers[0]]
             raise _usage(f"--at {part}: {run.block} has no such iteration (it had {len(run.iterations)})")
-        chosen |= found
-    return {number: frozenset(chosen)}
+    return {number: frozenset(found) for number, found in chosen.items() if found}
 
 
 def _split_block(words: str) -> tuple[str, str]:
@@ -33,8 +33,8 @@ def _split_block(words: str) -> tuple[str, str]:
     return (found[1], found[2]) if found else ("", words)
 
 
-def _the_loop(script: Script, block: str, edits: Edits) -> int:
-    """The main loop that --at means: the named one, else the one that holds probes, else the longest."""
+def _the_loops(script: Script, block: str, edits: Edits) -> list[int]:
+    """The runs of the main loop that --at means: the named one, else that with probes, else the longest."""
     loops = list(enumerate(script.main_loops))
     fitting = [i for i, run in loops if (run.block == block if block else _holds(run, edits))]
     if block and not fitting:
@@ -47,7 +47,7 @@ def _the_loop(script: Script, block: str, edits: Edits) -> int:
         raise _usage("--at: this run has no main loop")
     if len({script.main_loops[i].block for i in fitting}) > 1:
         raise _usage("--at: several main loops hold probes; name one", _list(script))
-    return fitting[0]
+    return fitting
 
 
 def _holds(run: LoopRun, edits: Edits) -> bool:

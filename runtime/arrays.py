@@ -67,6 +67,8 @@ class Array(Kind):
                 self._data(obj, walk),
                 *extra,
             )
+        if obj.nbytes:
+            walk.owns(obj.__array_interface__["data"][0], "memory shared by torch and NumPy")
         order = "F" if obj.flags.f_contiguous and not obj.flags.c_contiguous else "C"
         return (self.tag, order, _dtype(obj), obj.shape, self._data(obj, walk), *extra)
 

@@ -104,7 +104,7 @@ def atom(obj: Any, kind: type, is_project: Callable[[str], bool]) -> tuple[Any, 
     closures, defaults); those of libraries are names.
     """
     if issubclass(kind, types.ModuleType):
-        return ("m", obj.__name__)
+        return ("m", obj.__name__) if _is_imported(obj, is_project) else None
     if issubclass(kind, type):
         if is_project(obj.__module__):
             return None
@@ -116,6 +116,15 @@ def atom(obj: Any, kind: type, is_project: Callable[[str], bool]) -> tuple[Any, 
     if kind in _CALLABLES:
         return _builtin(obj)
     return _value(obj, kind)
+
+
+def _is_imported(obj: Any, is_project: Callable[[str], bool]) -> bool:
+    """True for modules that an import gives; one made by hand is an object like any other."""
+    name = str(obj.__name__)
+    found: Any = sys.modules.get(name)
+    if found is not obj:
+        return False
+    return found.__spec__ is not None or name == "__main__" or is_project(name)
 
 
 def stood_in_for(obj: types.FunctionType) -> Any:

@@ -108,22 +108,22 @@ class Comparison:
 
     Attributes:
         wrong: real differences.
-        clocks: only Python floats differ there, as readings of the clock by libraries do.
+        clocks: only dates and times differ there (datetime.now cannot be journalled).
     """
 
     wrong: list[str]
     clocks: list[str]
 
 
-def differs_in_floats(recorded: bytes, live: bytes) -> bool:
-    """True if two contents have the same shape and differ in plain floats alone."""
+def differs_in_times(recorded: bytes, live: bytes) -> bool:
+    """True if two contents have the same shape and differ in dates and times alone."""
 
     def same(left: Any, right: Any) -> bool:
         if type(left) is not type(right):
             return False
         if type(left) in (tuple, list):
             return len(left) == len(right) and (all(map(same, left, right)) or _both_times(left, right))
-        return type(left) is float or bool(left == right)
+        return bool(left == right)
 
     return same(marshal.loads(recorded), marshal.loads(live))
 
@@ -225,7 +225,7 @@ class LiveState:
         clocks: list[str] = []
         for number in self._differing(walk, ckpt.contents):
             recorded = ckpt.contents.get(number) or self._entry.get(number) or self._recorded.get(number)
-            clockish = recorded is not None and differs_in_floats(recorded, walk.contents[number])
+            clockish = recorded is not None and differs_in_times(recorded, walk.contents[number])
             (clocks if clockish else wrong).append(walk.path(number) or "the names bound")
         return Comparison(wrong, clocks)
 

@@ -66,4 +66,4 @@ def reader(frame: Any, files: dict[str, str]) -> str:
     if file is not None:
         return file
     name = str(frame.f_globals.get("__name__"))
-    return "" if name.startswith("florc") else name
+    return "" if name == "florc" or name.startswith("florc.") else name

@@ -117,7 +117,7 @@ class Mapping(Kind):
     def _key(key: Any, build: Build) -> Any:
         if type(key) is tuple and key[0] == "id":
             return id(build.get((key[1],)))
-        return build.get(key)
+        return build.whole(key)  # it is hashed at once
 
 
 class Set(Kind):
@@ -139,11 +139,11 @@ class Set(Kind):
     def make(self, content: Any, build: Build) -> Any:
         cls = build.get(content[2])
         if issubclass(cls, frozenset):
-            return cls([build.get(ref) for ref in content[1]])
+            return cls([build.whole(ref) for ref in content[1]])
         return cls.__new__(cls)
 
     def write(self, obj: Any, content: Any, build: Build) -> None:
-        items = [build.get(ref) for ref in content[1]]
+        items = [build.whole(ref) for ref in content[1]]  # they are hashed at once
         if isinstance(obj, set):
             set.clear(obj)
             set.update(obj, items)

@@ -32,6 +32,11 @@ def listen(handlers: Mapping[str, Handler]) -> None:
         sys.addaudithook(_hook)
 
 
+def also(handlers: Mapping[str, Handler]) -> None:
+    """Hear of further operations, beside the present listener's."""
+    _handlers.update(handlers)
+
+
 def hears(handlers: Mapping[str, Handler]) -> bool:
     """Whether these handlers are the ones that listen."""
     return bool(handlers) and all(_handlers.get(event) == handler for event, handler in handlers.items())

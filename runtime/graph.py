@@ -84,6 +84,7 @@ class Walk:
         self.spans: dict[int, tuple[int, int]] = {}
         self.opaque: list[tuple[int, str]] = []
         self.lost: list[tuple[int, str]] = []
+        self._memory: dict[int, int] = {}
         self._queue: deque[int] = deque()
         self._seen: set[int] = set()
         self._late: list[int] = []
@@ -125,6 +126,12 @@ class Walk:
     def blob(self, key: str, holder: Blob) -> None:
         """Bytes too many to stand in a content: their hash does, and they can be had from the holder."""
         self.blobs[key] = holder
+
+    def owns(self, address: int, words: str) -> None:
+        """The node being read owns memory. New objects of NumPy and torch that share it cannot be made."""
+        other = self._memory.setdefault(address, self.current)
+        if address and other != self.current and max(other, self.current) >= self.first_new:
+            self.opaque.append((max(other, self.current), words))
 
     def cover(self, number: int, start: int, end: int) -> None:
         """A tensor shows these bytes of a storage."""

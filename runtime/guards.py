@@ -96,6 +96,14 @@ class OpenLoop(Guard):
             self.frame.f_locals.update(values)
 
 
+def keeps_locals(frame: Any) -> bool:
+    """True if the function asks for its own locals(): looking at its names would change what it was given."""
+    return sys.version_info < (3, 13) and is_function(frame) and not _LOOKS.isdisjoint(frame.f_code.co_names)
+
+
+_LOOKS = frozenset({"locals", "vars", "dir"})
+
+
 def is_function(frame: Any) -> bool:
     return bool(frame.f_code.co_flags & inspect.CO_OPTIMIZED)
 

@@ -13,11 +13,13 @@ r"""The journal of a run: what happened, in order, one JSON array a line.
     ["R", which, state]            where a generator stood when the program (or its library) began
     ["c", clock, value, who]       a reading of a clock, and the file or module that took it
     ["f", event]                   a file event (see files.py)
+    ["o"]                          text was written here by others: loader workers, threads, subprocesses
+    ["stop", why]                  recording stopped here, the program went on
     ["Q", id]                      from here on this loop is not followed: it takes next to nothing
     ["S"]                          from here on no iterations of the innermost open loop are noted
     ["D", id, where]               tensors at this loop's "exit" or "iteration" were backpropagated into
     ["n", words]                   a note: foreign output, what cannot be seen...
-    ["E", exit code]               the program ended
+    ["E", exit code, interrupted]  the program ended (interrupted: by Ctrl-C)
 Lines are written as they happen, each with one write call, so a killed run keeps all of them.
 """
 

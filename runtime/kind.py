@@ -127,6 +127,6 @@ def new_instance(content_class: Any, build: Build) -> Any:
     if not isinstance(cls, type):
         raise CannotRestore("its class is not there any more")
     try:
-        return object.__new__(cls)
+        return cls.__new__(cls) if cls is types.SimpleNamespace else object.__new__(cls)
     except TypeError as error:
         raise CannotRestore(f"a {cls.__qualname__} cannot be made: {error}") from None

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from .containers import ByteArray, Mapping, PlainSubclass, Sequence, Set, Tuple
 from .kind import HEAP_TYPE, Kind
-from .live import ITERATORS, Bar, File, Iterator, Live, Logger, LostKind, is_live
+from .live import ITERATORS, Bar, File, Iterator, Live, Logger, LostKind, Memo, is_live
 from .lost import Lost
 from .objects import (
     Cell,
@@ -22,6 +22,7 @@ from .objects import (
     Function,
     Instance,
     Method,
+    ModuleByHand,
     NamespaceKind,
     Partial,
     ProjectClass,
@@ -44,10 +45,13 @@ _KINDS: dict[type, Kind] = {
     bytearray: ByteArray(),
     types.CellType: Cell(),
     types.FunctionType: Function(),
+    type(functools.lru_cache(len)): Memo(),
     types.MethodType: Method(),
     functools.partial: Partial(),
     Lost: LostKind(),
     types.BuiltinMethodType: Method(),
+    types.SimpleNamespace: Instance(),
+    types.ModuleType: ModuleByHand(),
     types.GeneratorType: Iterator(),
     random.Random: PythonRandom(),
     weakref.ref: WeakReference(),

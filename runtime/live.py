@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import functools
 import gc
+import itertools
 import logging
 import operator
 import re
 import sys
 import threading
 import types
+import warnings
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from time import monotonic  # the real one, whatever stands in `time` later
 from typing import TYPE_CHECKING, Any
 
 from . import atoms
@@ -54,7 +59,6 @@ LIVE_TYPES: tuple[Any, ...] = (
     types.FrameType,
     types.TracebackType,
     types.MappingProxyType,
-    types.ModuleType,
     property,
     staticmethod,
     classmethod,
@@ -70,7 +74,6 @@ LIVE_TYPES: tuple[Any, ...] = (
     types.ClassMethodDescriptorType,
     type(threading.Lock()),
     type(threading.RLock()),
-    type(functools.lru_cache(len)),
     re.Match,
     type({}.keys()),
     type({}.values()),
@@ -106,7 +109,7 @@ def position(obj: Any, depth: int = 8) -> Any:
             for item in gc.get_referents(obj)
             if not isinstance(item, (types.CodeType, types.FunctionType, types.FrameType))
         ]
-        return (frame.f_lasti, tuple(item for item in inner if item is not None))
+        return (_place(frame), tuple(item for item in inner if item is not None))
     if type(obj) in atoms.PLAIN:
         return ("=", obj) if not isinstance(obj, (str, bytes)) or len(obj) < 64 else None
     if type(obj).__qualname__ in ITERATORS:
@@ -116,8 +119,20 @@ def position(obj: Any, depth: int = 8) -> Any:
     return None
 
 
+# (code file name, line) -> the recorded line; a replay puts its own here, since an edit moves lines
+recorded_line: Callable[[str, int], int | None] | None = None
+
+
+def _place(frame: types.FrameType) -> int:
+    """Where a generator's frame stands: its line, by which marks and probes make no difference."""
+    line = recorded_line(frame.f_code.co_filename, frame.f_lineno) if recorded_line else None
+    return frame.f_lineno if line is None else line
+
+
 def _index(obj: Any) -> Any:
     """How far a built-in iterator has come, as it tells itself."""
+    if type(obj) is itertools.cycle:
+        return _turn(obj)
     hint = operator.length_hint(obj, -1)
     if hint >= 0:
         return hint
@@ -128,6 +143,19 @@ def _index(obj: Any) -> Any:
     return tuple(part for part in reduced[1:] if type(part) is int) + tuple(
         part for part in reduced[1] if type(part) is int
     )
+
+
+def _turn(obj: Any) -> Any:
+    """Where an itertools.cycle stands: in its first pass, or at which of what it has saved."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        try:
+            parts = obj.__reduce__()
+            inner = parts[1][0].__reduce__()
+        except (TypeError, IndexError, AttributeError):
+            return None
+    state = [len(part) if isinstance(part, (list, tuple)) else part for part in parts[2]]
+    return (*state, *(part for part in inner[1:] if type(part) is int), operator.length_hint(parts[1][0], -1))
 
 
 ITERATORS = frozenset(
@@ -169,7 +197,10 @@ ITERATORS = frozenset(
         "generator",
     }
 )
-MAX_ADVANCE = 10_000_000  # next() calls tried before an iterator is given up
+# next() calls, and seconds, before an iterator is given up: an endless one may never come to the place
+MAX_ADVANCE, MAX_ADVANCE_SECONDS = 1_000_000, 20.0
+# around the calls: a replay lets nothing out that the iterator writes on its way
+quietly: Callable[[], AbstractContextManager[None]] = nullcontext
 
 
 class Iterator(Kind):
@@ -204,15 +235,19 @@ class Iterator(Kind):
     @staticmethod
     def advance(obj: Any, wanted: Any) -> None:
         """Call next() until the iterator stands where the record's stood."""
-        for _ in range(MAX_ADVANCE):
-            if position(obj) == wanted:
-                return
-            try:
-                next(obj)
-            except StopIteration:
-                break
-        if position(obj) != wanted:
-            raise CannotRestore(f"a {type(obj).__qualname__} cannot be brought to where it stood")
+        until = monotonic() + MAX_ADVANCE_SECONDS
+        with quietly():
+            for turn in range(MAX_ADVANCE):
+                if position(obj) == wanted:
+                    return
+                try:
+                    next(obj)
+                except StopIteration:
+                    break
+                if turn % 64 == 0 and monotonic() > until:
+                    break
+            if position(obj) != wanted:
+                raise CannotRestore(f"a {type(obj).__qualname__} cannot be brought to where it stood")
 
 
 class File(Kind):
@@ -285,6 +320,23 @@ class Logger(Kind):
         obj.setLevel(content[2])
         obj.disabled, obj.propagate = content[3], content[4]
         obj.handlers[:], obj.filters[:] = build.whole(content[5]), build.whole(content[6])
+
+
+class Memo(Kind):
+    """functools.lru_cache around a function: what it remembers cannot be seen, but how often it was asked."""
+
+    tag = "memo"
+
+    def read(self, obj: Any, walk: Walk) -> tuple[Any, ...]:
+        module = str(getattr(obj, "__module__", ""))
+        info = tuple(obj.cache_info()) if walk.is_project(module) else ()
+        return (self.tag, module, str(getattr(obj, "__qualname__", "")), info)
+
+    def make(self, content: Any, build: Build) -> Any:
+        return Lost(f"the memo of {content[2]}")
+
+    def write(self, obj: Any, content: Any, build: Build) -> None:
+        raise CannotRestore(f"what the memo of {content[2]} remembers cannot be put back")
 
 
 class Bar(Kind):

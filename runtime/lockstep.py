@@ -82,9 +82,9 @@ class Cursor:
         return None
 
     @property
-    def ended(self) -> bool:
-        """True once only a killed run's end lies ahead."""
-        return self.position >= len(self.events)
+    def at_end(self) -> bool:
+        """True once nothing but the run's end lies ahead."""
+        return all(event[0] not in ("L", "I", "X", "Z", "w") for event in self.events[self.position :])
 
     def take(self, wanted: str) -> Event | None:
         """Like peek; the cursor moves past what it returns."""
@@ -106,5 +106,5 @@ class Cursor:
         if event[5]:
             new = self.edits.lines.get((event[2], event[3]), event[3])
             if new != event[3]:
-                text = re.sub(rf"(?<![\d.]){event[3]}(?![\d.])", str(new), text)
+                text = re.sub(rf"(\.py:|\bline |\blineno[=: ]){event[3]}\b", rf"\g<1>{new}", text)
         return text

@@ -25,7 +25,7 @@ from .kind import (
 )
 from .live import is_machinery
 from .lost import Lost
-from .roots import Namespace, Root
+from .roots import Namespace, Root, is_hidden
 
 if TYPE_CHECKING:
     from .graph import Walk
@@ -68,6 +68,25 @@ class NamespaceKind(Kind):
                 obj.names[name] = values[name]
             else:
                 obj.names.pop(name, None)
+
+
+class ModuleByHand(Kind):
+    """A module that no import gives (types.ModuleType called, a file loaded under a name of its own)."""
+
+    tag = "module"
+
+    def read(self, obj: Any, walk: Walk) -> tuple[Any, ...]:
+        names = [(name, value) for name, value in vars(obj).items() if not is_hidden(name)]
+        return (self.tag, obj.__name__, [(name, walk.ref(value, ("a", name))) for name, value in names])
+
+    def make(self, content: Any, build: Build) -> Any:
+        return types.ModuleType(content[1])
+
+    def write(self, obj: Any, content: Any, build: Build) -> None:
+        values = {name: build.get(ref) for name, ref in content[2]}
+        for name in [name for name in vars(obj) if not is_hidden(name) and name not in values]:
+            delattr(obj, name)
+        vars(obj).update(values)
 
 
 class Instance(Kind):
@@ -241,7 +260,9 @@ class ProjectClass(Kind):
             if isinstance(value, self._CODE):
                 function = getattr(value, "__func__", value)
                 if type(function) is types.FunctionType:
-                    walk.ref(function, ("a", name))
+                    ref = walk.ref(function, ("a", name))
+                    if function.__qualname__ != f"{obj.__qualname__}.{name}":
+                        data.append((name, ref))  # put there by an assignment
                 continue
             data.append((name, walk.ref(value, ("a", name))))
         for i, base in enumerate(obj.__bases__):
@@ -262,6 +283,11 @@ class ProjectClass(Kind):
         if isinstance(obj, Lost):
             return
         values = {name: build.get(ref) for name, ref in content[3]}
+        for name, value in vars(obj).items():
+            function = getattr(value, "__func__", value)
+            own = getattr(function, "__qualname__", None) == f"{obj.__qualname__}.{name}"
+            if type(function) is types.FunctionType and own == (name in values):
+                raise CannotRestore(f"the method {name} of {obj.__qualname__} was replaced")
         for name, value in values.items():
             if vars(obj).get(name, MISSING) is not value:
                 type.__setattr__(obj, name, value)

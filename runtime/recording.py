@@ -5,13 +5,14 @@ from __future__ import annotations
 import mmap
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from time import perf_counter  # the real one, whatever stands in `time` later
 from typing import Any
 
 from .checkpoint import Snapshots
 from .graph import Base
-from .guards import INERT, USEFUL_DEPTH, Guard, OpenLoop, Stack
+from .guards import INERT, USEFUL_DEPTH, Guard, OpenLoop, Stack, keeps_locals
 from .journal import JournalWriter
 from .output import locate
 from .policy import Policy
@@ -19,13 +20,13 @@ from .project import Project
 from .roots import is_hidden
 from .store import BlobWriter
 
-MAX_VALUE_CHARS = 60  # longer strings do not name an iteration
+MAX_VALUE_CHARS, MAX_VALUE = 60, 10**18  # longer strings and larger numbers do not name an iteration
 # Loops that take next to nothing are not worth their events: after so many runs (iterations of a main loop)
 # of so few seconds each they are no longer followed.
 MUTE_AFTER, MUTE_BELOW = 50, 0.0005
 SILENCE_AFTER, SILENCE_BELOW = 300, 0.0002
 GIVE_UP_AFTER = 3  # checkpoints of a block that could not see all: then none is tried
-VARYING_SEEN = 3   # iterations in which all module-level names are looked through for those that change
+VARYING_SEEN = 3  # iterations in which all module-level names are looked through for those that change
 MAX_GRAPHS = 8  # tensors with a graph at a block's exit whose backward is watched
 
 
@@ -127,11 +128,13 @@ class RecordLoop(OpenLoop):
 
 def _plain(names: Iterable[str], values: dict[str, Any]) -> dict[str, Any]:
     """Those of the names that hold short plain values."""
-    return {
-        name: values[name]
-        for name in names
-        if type(values.get(name)) in (int, str) and len(str(values[name])) <= MAX_VALUE_CHARS
-    }
+    return {name: values[name] for name in names if _is_short(values.get(name))}
+
+
+def _is_short(value: Any) -> bool:
+    if type(value) is int:
+        return -MAX_VALUE < value < MAX_VALUE
+    return type(value) is str and len(value) <= MAX_VALUE_CHARS
 
 
 class Recorder:
@@ -157,7 +160,7 @@ class Recorder:
 
     # -- loops --------------------------------------------------------------------------
     def loop(self, block: str, names: tuple[str, ...], frame: Any, skippable: bool) -> Guard:
-        if self.broken or block in self._muted:
+        if self.broken or block in self._muted or keeps_locals(frame):
             return INERT
         for gone in self.stack.prune(frame, block):
             self._close_raised(gone)
@@ -209,6 +212,7 @@ class Recorder:
         block = f"{loop.block} (iteration)"
         if loop.iteration:
             self._measure(loop, block)
+        self._note_others()
         hits = self.marks.hits()
         self.marks.push()
         ckpt = None
@@ -236,9 +240,7 @@ class Recorder:
         hits = self.marks.hits()
         self.marks.pop(loop.saved)
         ckpt = self._take(loop, block, loop.locals() | extra) if loop.base is not None else None
-        if self._heard_others():
-            self.note(f"{loop.block}: a worker or another thread wrote text; it is executed on replay")
-            ckpt = None
+        self._note_others()
         self.journal.add(["X", loop.outcome, round(seconds, 6), ckpt, hits], now=ckpt is not None)
         costs = self.policy.costs(block)
         if loop.depth and costs.executions >= MUTE_AFTER and costs.compute < MUTE_BELOW:
@@ -321,22 +323,22 @@ class Recorder:
         """A clock reading, a file event, a module: what is not about loops."""
         self._safely(lambda: self.journal.add(event))
 
-    def _heard_others(self) -> bool:
-        """True if text has come from elsewhere (a loader's worker, another thread) since last asked."""
-        heard = bool(self.foreign.value) or self._foreign_seen
-        self.foreign.value, self._foreign_seen = 0, False
-        return heard
+    def _note_others(self) -> None:
+        """Note if text has come from elsewhere (a loader's worker, another thread) since last asked."""
+        if self.foreign.value or self._foreign_seen:
+            self.foreign.value, self._foreign_seen = 0, False
+            self.journal.add(["o"])
 
     def note(self, words: str) -> None:
         if words not in self._told:
             self._told.add(words)
             self.journal.add(["n", words])
 
-    def finish(self, code: int) -> None:
-        self._safely(lambda: self._finish(code))
+    def finish(self, code: int, interrupted: bool) -> None:
+        self._safely(lambda: self._finish(code, interrupted))
 
-    def _finish(self, code: int) -> None:
-        self.journal.add(["E", code])
+    def _finish(self, code: int, interrupted: bool) -> None:
+        self.journal.add(["E", code, interrupted])
         self.journal.sync()
         self.blobs.sync()
 
@@ -352,4 +354,6 @@ class Recorder:
         except Exception as error:
             self.broken = True
             self.stack.loops.clear()
+            with suppress(Exception):
+                self.journal.add(["stop", f"{type(error).__name__}: {error}"], now=True)
             self.warn(f"recording stops here, the program goes on: {type(error).__name__}: {error}")

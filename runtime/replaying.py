@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter  # the real one, whatever stands in `time` later
@@ -13,7 +14,7 @@ from .checkpoint import MAX_NAMED, LiveState
 from .clocks import reader
 from .emitter import Emitter
 from .errors import CannotRestore, NeedsExecution, ReplayDone, StoreError
-from .guards import INERT, USEFUL_DEPTH, Guard, OpenLoop, Stack
+from .guards import INERT, USEFUL_DEPTH, Guard, OpenLoop, Stack, keeps_locals
 from .isolation import Isolated, NoProbe
 from .lockstep import Cursor, Edits
 from .output import locate
@@ -119,6 +120,14 @@ class ReplayLoop(OpenLoop):
             self.replayer.leave(self, {"return": value})
         return value
 
+    def bind(self, values: dict[str, Any]) -> None:
+        """As always, but the probes' own names keep what they hold."""
+        own = self.replayer.own.intersection(self.names)
+        if own:
+            now = self.locals()
+            values = {**values, **{name: now[name] for name in own if name in now}}
+        super().bind(values)
+
     def all_names(self) -> dict[str, Any]:
         return self.locals() | ({} if self.iterator is None else {"for": self.iterator})
 
@@ -149,6 +158,7 @@ class Replayer:
         self.wish = wish
         self.cursor = Cursor(script, edits)
         self.tally = Tally()
+        self.ahead = False  # an iterator is being moved forward: nothing that it does counts
         self.off = False  # diverged for good: the program simply runs
         self.showing = wish.selected is None
         self.skipped_any = False
@@ -157,12 +167,12 @@ class Replayer:
         self._told: set[str] = set()
         self._main_numbers = {run.start: number for number, run in enumerate(script.main_loops)}
         self._probe_lines = edits.probes
+        self.own: frozenset[str] = frozenset().union(*edits.own.values())
+        self._old_lines = {(file, new): old for (file, old), new in edits.lines.items()}
 
     # -- entering -------------------------------------------------------------------------
     def loop(self, block: str, names: tuple[str, ...], frame: Any, skippable: bool) -> Guard:
-        if self.off:
-            return INERT
-        if self.is_probe(frame):
+        if self.off or self.ahead or keeps_locals(frame) or self.is_probe(frame):
             return INERT
         for _ in self.stack.prune(frame, block):
             self.cursor.take("Z")
@@ -187,9 +197,11 @@ class Replayer:
         return guard
 
     def _enter_main(self, loop: ReplayLoop) -> None:
-        loop.number = self._main_numbers[loop.run.start]
+        run = loop.run
+        loop.number = self._main_numbers[run.start]
         loop.wanted = self._wanted(loop)
-        exit_kept = loop.skippable and loop.run.ckpt and loop.run.base and loop.run.outcome
+        kept = loop.skippable and run.ckpt and run.base and run.outcome
+        exit_kept = kept and not self.script.foreign(run.start, run.end)
         if not loop.wanted and exit_kept and not self.wish.scratch:
             self._skip(loop, self._state(loop, loop.locals()))
             self.tally.restored.setdefault(loop.number, set()).update(range(len(loop.run.iterations)))
@@ -203,13 +215,22 @@ class Replayer:
         if self.wish.selected is not None:
             chosen = self.wish.selected.get(loop.number, frozenset())
             return [i for i in wanted if i in chosen]
+        for i in self._unskippable(run):
+            if i not in wanted:
+                wanted.append(i)
         if last >= 0 and not (loop.skippable and run.ckpt and run.outcome) and last not in wanted:
             wanted.append(last)  # the way out of this loop must be gone
+        wanted.sort()
         return wanted
+
+    def _unskippable(self, run: LoopRun) -> list[int]:
+        """Iterations in which others than the main thread's Python wrote text: it is not recorded."""
+        return [i for i, one in enumerate(run.iterations) if self.script.foreign(one.start, one.end)]
 
     def _enter_block(self, loop: ReplayLoop) -> None:
         run = loop.run
-        usable = loop.skippable and run.ckpt and run.base and run.outcome and not self.wish.scratch
+        kept = loop.skippable and run.ckpt and run.base and run.outcome and not self.wish.scratch
+        usable = kept and not self.script.foreign(run.start, run.end)
         if not usable or self.edits.touch(run.hits):
             self._execute(loop, keep=bool(run.ckpt and run.base))
             return
@@ -373,13 +394,14 @@ class Replayer:
 
     def _jump(self, loop: ReplayLoop, target: int | None) -> bool:
         """Go to the checkpoint nearest before the target (None: the loop's exit). False: just run on."""
-        run = loop.run
-        if target is None and run.ckpt and loop.skippable and run.outcome:
+        run, here = loop.run, self.cursor.position
+        exit_kept = run.ckpt and loop.skippable and run.outcome and not self.script.foreign(here, run.end)
+        if target is None and exit_kept:
             return self._jump_to_exit(loop)
         last = len(run.iterations) - 1 if target is None else target
         for i in range(last, loop.iteration, -1):
             ckpt = run.iterations[i].ckpt
-            if ckpt and loop.state is not None:
+            if ckpt and loop.state is not None and not self.script.foreign(here, run.iterations[i].start):
                 self._book_jump(loop, i)
                 values = self._restore(loop, loop.state, ckpt, loop.all_names())
                 self._move(loop, run.iterations[i].start + 1)
@@ -476,8 +498,7 @@ class Replayer:
     # -- probes ---------------------------------------------------------------------------
     def probe(self, where: str, names: tuple[str, ...], frame: Any) -> NoProbe:
         """Before a probe that may change what it observes."""
-        own = frozenset().union(*self.edits.own.values())
-        return ProbeGuard(self, where, Isolated(self.project, frame, own, names))
+        return ProbeGuard(self, where, Isolated(self.project, frame, self.own, names))
 
     def probed(self, where: str, isolated: Isolated) -> None:
         """After it: put back what it changed."""
@@ -502,10 +523,15 @@ class Replayer:
 
     def wrote(self, fd: int, text: str) -> None:
         """Text that the program now writes: a probe's goes out, the rest as it was recorded."""
+        if self.ahead:
+            return
         frame = sys._getframe(2)
         if self.is_probe(frame):
+            if self._at_the_end():
+                raise self._stop(ReplayDone())
             file, line, _ = locate(frame, self.project.files)
-            self.tally.fired[(file, line)] = self.tally.fired.get((file, line), 0) + 1
+            if text.endswith("\n"):  # one print is several writes
+                self.tally.fired[(file, line)] = self.tally.fired.get((file, line), 0) + 1
             self._out(fd, text)
         elif fd != 1 or self.off:
             self.recorded(fd, text)
@@ -538,16 +564,34 @@ class Replayer:
 
     def clock(self, name: str, value: Any, frame: Any) -> Any:
         """The recorded reading of a clock, where the recorded run read it too."""
-        if self.off or self.is_probe(frame):
+        if self.off or self.ahead or self.is_probe(frame):
             return value
         who = reader(frame, self.project.files)
         recorded = self.cursor.clock(name, who) if who else None
         return value if recorded is None else recorded
 
+    def recorded_line(self, path: str, line: int) -> int | None:
+        """The recorded line of a line of the edited project; None for files that are not the project's."""
+        file = self.project.files.get(path)
+        return None if file is None else self._old_lines.get((file, line), -line)
+
+    def _at_the_end(self) -> bool:
+        """True where an interrupted run ended: what the program would have written next is not known."""
+        return self.script.interrupted and self.cursor.at_end
+
+    @contextmanager
+    def quietly(self) -> Iterator[None]:
+        """While an iterator is moved forward."""
+        self.ahead, before = True, self.ahead
+        try:
+            yield
+        finally:
+            self.ahead = before
+
     # -- trouble --------------------------------------------------------------------------
     def diverge(self, words: str) -> None:
         """The program does what the recorded run did not."""
-        if self.cursor.ended and self.script.exit_code is None:
+        if self._at_the_end():
             raise self._stop(ReplayDone())  # the recorded run was killed here
         self.inexact(words)
         self.off = True

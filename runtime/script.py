@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,8 +53,17 @@ class Script:
     main_loops: list[LoopRun] = field(default_factory=list)
     at: dict[int, LoopRun] = field(default_factory=dict)  # by the position of the entering event
     notes: list[str] = field(default_factory=list)
+    others: list[int] = field(default_factory=list)         # positions of text written by others
     muted: dict[str, int] = field(default_factory=dict)  # block id -> position from which it is not followed
+    stopped: str = ""                                      # why recording stopped before the program did
+    interrupted: bool = True  # killed, or ended by Ctrl-C
     exit_code: int | None = None  # None: killed
+
+    def foreign(self, start: int, end: int) -> bool:
+        """True if between these events text was written that the record does not have."""
+        place = bisect_left(self.others, start)
+        return place < len(self.others) and self.others[place] < end
+
 
 
 def parse(events: list[Event]) -> Script:
@@ -74,6 +84,10 @@ def parse(events: list[Event]) -> Script:
             _iterate(stack[-1], position, event, table)
         elif tag in ("X", "Z") and stack:
             _leave(stack.pop(), position, event, table)
+        elif tag == "o":
+            script.others.append(position)
+        elif tag == "stop":
+            script.stopped = event[1]
         elif tag == "S" and stack:
             stack[-1].silent = True
         elif tag == "Q":
@@ -83,7 +97,7 @@ def parse(events: list[Event]) -> Script:
         elif tag == "n":
             script.notes.append(event[1])
         elif tag == "E":
-            script.exit_code = event[1]
+            script.exit_code, script.interrupted = event[1], event[2]
     for run in stack:
         _end(run, len(events))
     _drop_differentiated(script, differentiated)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import sys
 import threading
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from . import files_audit, live
 from .clocks import Clocks, reader
 from .emitter import Emitter, restart
 from .errors import NeedsExecution, ReplayDone
@@ -31,6 +33,8 @@ from .script import Script
 
 FILE_LIMIT = 64 << 20  # bytes of one file kept: a prior content, or one that the run reads back
 EXIT_INEXACT = 65
+# audit events of processes that may write to the standard streams
+STARTERS = ("subprocess.Popen", "os.system", "os.posix_spawn", "os.spawn", "os.exec")
 ENDS: tuple[type[BaseException], ...] = (ReplayDone, Restart, NeedsExecution)
 
 
@@ -125,6 +129,33 @@ class _Recording(_Session):
             self.run.wrote_elsewhere()
         return written
 
+    def start(
+        self, read_clock: Callable[[str, Any, Any], Any], seeds: dict[str, Callable[[Any], None]]
+    ) -> None:
+        super().start(read_clock, seeds)
+        started = dict.fromkeys(STARTERS, self._other_writer)
+        files_audit.also(started)
+        self._started = started
+        self._write, real = os.write, os.write
+
+        def write(fd: int, data: Any, /) -> int:
+            if fd in (1, 2):
+                self._other_writer(())
+            return real(fd, data)
+
+        write.__wrapped__ = real  # type: ignore[attr-defined]
+        os.write = write
+
+    def stop(self) -> None:
+        os.write = self._write
+        files_audit.silence(self._started)
+        super().stop()
+
+    def _other_writer(self, _: tuple[Any, ...]) -> None:
+        """A child process may write to our descriptors: what comes between two guards is not skipped."""
+        if self.is_mine():
+            self.run.wrote_elsewhere()
+
     def read_clock(self, name: str, value: Any, frame: Any) -> Any:
         who = reader(frame, self.run.project.files)
         if who:
@@ -206,11 +237,13 @@ def start_replay(config: ReplayConfig) -> None:
         events,
         replayer.blobs.get,
         lambda: replayer.is_probe(sys._getframe(1)),
-        replayer.problem,
+        replayer.inexact,
         _ignorer(os.path.realpath(config.store)),
     )
     replayer.on_jump = lambda position: files.skip_to(position - 1)
     session = _Replaying(replayer, files)
+    live.quietly = replayer.quietly
+    live.recorded_line = replayer.recorded_line
     seeds = {event[1]: event[2] for event in config.script.events if event[0] == "R"}
     if "random" in seeds:
         version, internal, gauss = seeds["random"]
@@ -280,9 +313,12 @@ def finish(code: int, error: BaseException | None = None) -> int:
     session, _active = _active, None
     if session is None:
         return code
-    session.stop()
+    try:
+        session.stop()
+    except Restart as late:  # a file of the user's was found changed
+        error = late
     if isinstance(session, _Recording):
-        session.run.finish(code)
+        session.run.finish(code, isinstance(error, KeyboardInterrupt))
         return code
     assert isinstance(session, _Replaying) and _config is not None and _emitter is not None
     return _finish_replay(session.run, code, error)
@@ -294,8 +330,11 @@ def _finish_replay(replayer: Replayer, code: int, error: BaseException | None) -
         words = str(error) or "a value was needed that no checkpoint holds"
         if not replayer.wish.scratch:
             _config.told(f"starting again without skipping: {words}")
+            shutil.rmtree(_config.overlay, ignore_errors=True)
             restart(_emitter, words, _config.environment, _config.folder)
         replayer.problem(words)
+    if replayer.script.stopped:
+        replayer.problem(f"recording had stopped before the program ended ({replayer.script.stopped})")
     if isinstance(error, ReplayDone):
         code = replayer.script.exit_code or 0
     elif not replayer.off and code != (

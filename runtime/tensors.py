@@ -70,6 +70,8 @@ class Storage(Kind):
 
     def read(self, obj: Any, walk: Walk) -> tuple[Any, ...] | None:
         size, device = obj.nbytes(), str(obj.device)
+        if size and device == "cpu":
+            walk.owns(obj.data_ptr(), "memory shared by torch and NumPy")
         start, end = walk.spans.get(walk.current, (0, size))
         if end - start < size and walk.later():
             return None
@@ -102,7 +104,7 @@ class Tensor(Kind):
         storage = walk.ref(obj.untyped_storage(), ("st",))
         walk.cover(storage[0], *_span(obj))
         graph = None if obj.grad_fn is None else _graph_name(obj)
-        grad = obj.grad if graph is None else None
+        grad = obj.grad if graph is None or obj.retains_grad else None
         if graph is not None and walk.current >= walk.first_new:
             walk.graphs.append(obj)
         return (
@@ -117,6 +119,9 @@ class Tensor(Kind):
             graph,
             None if grad is None else walk.ref(grad, ("g",)),
             read_attributes(obj, walk) if instance_dict(obj) else None,
+            obj.is_conj(),
+            obj.is_neg(),
+            walk.ref(obj._backward_hooks, ("a", "_backward_hooks")),
         )
 
     @staticmethod
@@ -135,10 +140,14 @@ class Tensor(Kind):
     def follow(self, holder: Any, edge: Any) -> Any:
         if edge[0] == "st":
             return holder.untyped_storage()
+        if edge == ("a", "_backward_hooks"):
+            return holder._backward_hooks
         return holder.grad if edge[0] == "g" else follow_attribute(holder, edge)
 
     def make(self, content: Any, build: Build) -> Any:
         view = self._view(content, build)
+        view = view.conj() if content[11] else view
+        view = torch._neg_view(view) if content[12] else view
         graph = content[8]
         if graph is not None:
             return _stub(graph)(view)
@@ -166,12 +175,17 @@ class Tensor(Kind):
             if obj.grad_fn is not None:
                 raise CannotRestore("a tensor with an autograd graph stands where the record had a leaf")
             obj.data = self._view(content, build)
+        if (obj._backward_hooks is None) != (content[13] is None):
+            raise CannotRestore("a tensor's hooks cannot be put back")
         if content[8] is None:
             if obj.requires_grad != content[7]:
                 obj.requires_grad_(content[7])
             obj.grad = None if content[9] is None else build.whole(content[9])
         elif not build.is_new(obj) and not self._in_place(obj, content, build):
             raise CannotRestore("a tensor with an autograd graph cannot be put back in place")
+        elif content[9] is not None:
+            obj.retain_grad()
+            obj.grad = build.whole(content[9])
         if content[10] is not None:
             write_attributes(obj, content[10], build)
 

@@ -46,7 +46,9 @@ def instrument(source: bytes, file: str, ids: Mapping[tuple[int, int], str] | No
         tree = parse_quietly(source, file)
         compiled = compiled_scopes(tree)
         blocks = find_blocks(tree, file, ids, compiled)
-        plan = Plan(file, tuple(block.plan for block in blocks), find_regions(tree, compiled), "")
+        loops = tuple(block.plan for block in blocks)
+        guarded = frozenset((loop.line, loop.col) for loop in loops if loop.guarded)
+        plan = Plan(file, loops, find_regions(tree, compiled, guarded), "")
         text = _text(source, tree, blocks)
     except RecursionError:
         return _as_written(source, Plan(file, (), (), TOO_DEEP))

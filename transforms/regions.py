@@ -14,9 +14,11 @@ from .plan import MODULE_REGION, Region
 Body = Sequence[ast.stmt]
 
 
-def find_regions(tree: ast.Module, compiled: frozenset[ScopeNode]) -> tuple[Region, ...]:
+def find_regions(
+    tree: ast.Module, compiled: frozenset[ScopeNode], guarded: frozenset[tuple[int, int]]
+) -> tuple[Region, ...]:
     """Return the regions outside ``compiled`` scopes in source order, the module's body first."""
-    found = [("module", tree.body), *_below(tree, compiled)]
+    found = [("module", tree.body), *_below(tree, compiled, guarded)]
     return tuple(_region(index, kind, body) for index, (kind, body) in enumerate(found))
 
 
@@ -32,15 +34,24 @@ def _region(index: int, kind: str, body: Body) -> Region:
     return Region(index, body[0].lineno, body[0].col_offset, last.end_lineno or last.lineno, kind)
 
 
-def _below(node: ast.AST, compiled: frozenset[ScopeNode]) -> Iterator[tuple[str, Body]]:
+def _below(
+    node: ast.AST, compiled: frozenset[ScopeNode], guarded: frozenset[tuple[int, int]]
+) -> Iterator[tuple[str, Body]]:
     """Yield kind and body of the regions inside ``node``."""
     if node in compiled:
         return
     for kind, body in _bodies(node):
-        if kind in ("function", "class") or (kind in _MARKED and _is_telling(body)):
+        always = kind in ("function", "class") or _is_guarded(node, kind, guarded)
+        if always or (kind in _MARKED and _is_telling(body)):
             yield kind, body
         for statement in body:
-            yield from _below(statement, compiled)
+            yield from _below(statement, compiled, guarded)
+
+
+def _is_guarded(node: ast.AST, kind: str, guarded: frozenset[tuple[int, int]]) -> bool:
+    """Tell whether a body is a guarded loop's: replay must know of a probe in it."""
+    place = (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
+    return kind in ("for", "while") and place in guarded
 
 
 # what makes a branch worth a mark: work, or leaving the usual way (people ask why a batch was dropped)

@@ -79,7 +79,8 @@ def test_one_object_is_one_node_however_often_it_is_found():
 
 
 def test_a_later_walk_gives_entry_objects_their_numbers_and_new_ones_higher_ones():
-    kept, names = [1], {"a": [[2]], "b": {}}
+    kept = [1]
+    names: dict[str, Any] = {"a": [[2]], "b": {}}
     names["b"] = {"k": kept}
     first = walked(root(**names))
     base = first.as_base()
@@ -159,7 +160,7 @@ def test_what_was_there_and_cannot_be_looked_into_is_opaque():
 def test_what_is_new_and_cannot_be_made_again_is_lost():
     names: dict[str, Any] = {"items": []}
     base = walked(root(**names)).as_base()
-    names["items"].append((i for i in range(3)))
+    names["items"].append(i for i in range(3))
     names["view"] = hidden_iterator()
     later = walked(root(**names), base)
     assert later.opaque == []

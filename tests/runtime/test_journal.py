@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 
 from florc.runtime.journal import BATCH_BYTES, NAME, JournalWriter, read
 
-TEXTS = ["", "plain", "two\nlines", "\x00\x1b[0m\r", "ünï\u2028cödé", "\udc80 a byte that is no text", "\U0001f600"]
+TEXTS = [
+    "",
+    "plain",
+    "two\nlines",
+    "\x00\x1b[0m\r",
+    "ünï\u2028cödé",
+    "\udc80 a byte that is no text",
+    "\U0001f600",
+]
 EVENTS = [["w", 1, "a.py", i, text, 0] for i, text in enumerate(TEXTS)]
 
 

@@ -22,7 +22,7 @@ EVENTS: list[list[Any]] = [
     ["f", ["open"]],
     ["w", 1, "a.py", 4, "four\n", 0],
     ["X", "end", 0.1, None, 0],
-    ["E", 0],
+    ["E", 0, False],
 ]
 
 
@@ -38,7 +38,7 @@ def taken(at: Cursor, tags: str) -> list[Any]:
 def test_the_events_of_a_run_are_taken_in_order():
     at = cursor()
     assert taken(at, "wLIwwXE") == [1, "a.py::for#0", 0, 1, 1, "end", 0]
-    assert at.ended
+    assert at.at_end
     assert at.take("w") is None
 
 
@@ -110,17 +110,20 @@ def test_a_jump_gives_out_nothing_twice():
 
 def test_a_killed_run_ends_where_its_events_end():
     at = cursor(EVENTS[:3])
-    assert not at.ended
+    assert not at.at_end
     at.take("w")
     at.take("L")
-    assert at.ended
+    assert at.at_end
 
 
 NUMBERED = {
     "logging's line number": ("train.py:12 INFO ready\n", "train.py:14 INFO ready\n"),
     "a warning": ("/p/train.py:12: UserWarning: odd\n", "/p/train.py:14: UserWarning: odd\n"),
     "a traceback": ('  File "/p/train.py", line 12, in main\n', '  File "/p/train.py", line 14, in main\n'),
-    "no part of longer numbers": ("train.py:12 saw 112, 120 and 0.12\n", "train.py:14 saw 112, 120 and 0.12\n"),
+    "no part of longer numbers": (
+        "train.py:12 saw 112, 120 and 0.12\n",
+        "train.py:14 saw 112, 120 and 0.12\n",
+    ),
     "no number in the text": ("ready\n", "ready\n"),
 }
 UNTOUCHED = {

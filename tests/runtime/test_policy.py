@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -57,9 +58,9 @@ def costs(executions: int, checkpoints: int, compute: float, materialize: float)
         pytest.param(costs(1, 1, 1.0, 1.0), 1 / 15, False, id="M as dear as C: not the second time"),
         pytest.param(costs(30, 1, 1.0, 1.0), 1 / 15, True, id="M as dear as C: once in 15 pairs"),
         pytest.param(costs(28, 1, 1.0, 1.0), 1 / 15, False, id="... and not before that"),
-        pytest.param(costs(3, 1, 1.0, 1.0), 0.9, False, id="a loose bound: restoring must pay, 1 / (1 + c)"),
+        pytest.param(costs(3, 1, 1.0, 1.0), 0.9, False, id="a loose bound: restoring must pay"),
         pytest.param(costs(5, 1, 1.0, 1.0), 0.9, True, id="... which it does from 2 (1 + c) executions on"),
-        pytest.param(costs(9, 0, 0.0, 0.0), 1 / 15, False, id="a block that takes no time runs again on replay"),
+        pytest.param(costs(9, 0, 0.0, 0.0), 1 / 15, False, id="a block that takes no time is run again"),
     ],
 )  # fmt: skip
 def test_the_joint_invariant_weighs_saving_against_computing(known, overhead, wanted):
@@ -98,7 +99,7 @@ def test_the_number_of_checkpoints_is_as_large_as_the_bound_allows(ratio):
 def test_checkpoints_are_spread_over_the_run():
     run = Simulated(Policy())
     taken = [i for i in range(600) if run.block("b", 10.0, 10.0)]
-    gaps = [b - a for a, b in zip(taken, taken[1:], strict=False)]
+    gaps = [b - a for a, b in pairwise(taken)]
     assert len(taken) >= 30
     assert max(gaps) <= 2 * min(gaps[1:])
 

@@ -26,7 +26,7 @@ def whole() -> list[Any]:
         ["I", 0, {"e": 0}, None, 0], *block(["d", "n", "c"], inside=[["w", 1, "a.py", 3, "in\n", 0]]),
         ["I", 1, {"e": 1}, ["d1", "n", "c"], 2], *block(),
         ["X", "break", 2.5, ["d2", "n", "c"], 1],
-        ["n", "a note"], ["E", 3],
+        ["n", "a note"], ["E", 3, False],
     ]  # fmt: skip
 
 
@@ -68,7 +68,15 @@ def test_hits_noted_at_a_boundary_belong_to_the_iteration_before():
 
 
 def test_a_loop_that_raised_has_no_outcome_and_unknown_hits():
-    events = [*HITS, ["L", MAIN], ["I", 0, {}, None, 0], ["L", INNER], ["Z", INNER], ["Z", MAIN], ["E", 1]]
+    events: list[Any] = [
+        *HITS,
+        ["L", MAIN],
+        ["I", 0, {}, None, 0],
+        ["L", INNER],
+        ["Z", INNER],
+        ["Z", MAIN],
+        ["E", 1, False],
+    ]
     run = main_of(parse(events))
     assert (run.outcome, run.ckpt, run.hits, run.iterations[0].hits) == ("", None, None, None)
     assert run.iterations[0].blocks[0].hits is None
@@ -76,14 +84,22 @@ def test_a_loop_that_raised_has_no_outcome_and_unknown_hits():
 
 
 def test_a_loop_after_one_that_raised_is_a_main_loop_of_its_own():
-    events = [*HITS, ["L", MAIN], ["I", 0, {}, None, 0], ["Z", MAIN], ["L", "a.py::for#1"], ["X", "end", 1, None, 0]]
+    events: list[Any] = [
+        *HITS,
+        ["L", MAIN],
+        ["I", 0, {}, None, 0],
+        ["Z", MAIN],
+        ["L", "a.py::for#1"],
+        ["X", "end", 1, None, 0],
+    ]
     script = parse(events)
     assert [run.block for run in script.main_loops] == [MAIN, "a.py::for#1"]
 
 
 def test_a_loop_entered_twice_is_two_runs():
-    once = [["L", MAIN], ["I", 0, {}, None, 0], ["X", "end", 1, None, 0]]
-    script = parse([*HITS, *once, *once])
+    once: list[Any] = [["L", MAIN], ["I", 0, {}, None, 0], ["X", "end", 1, None, 0]]
+    events: list[Any] = [*HITS, *once, *once]
+    script = parse(events)
     assert [run.start for run in script.main_loops] == [3, 6]
 
 
@@ -105,14 +121,14 @@ def test_a_run_killed_anywhere_is_read_as_far_as_it_came(length):
 
 def test_a_block_before_the_first_iteration_belongs_to_none_and_is_still_found():
     """The loop's own iterable can run one: `for x in prepare():`."""
-    events = [*HITS, ["L", MAIN], *block(), ["I", 0, {}, None, 0], ["X", "end", 1, None, 0]]
+    events: list[Any] = [*HITS, ["L", MAIN], *block(), ["I", 0, {}, None, 0], ["X", "end", 1, None, 0]]
     script = parse(events)
     assert main_of(script).iterations[0].blocks == []
     assert script.at[4].block == INNER
 
 
 @pytest.mark.parametrize("stray", [["X", "end", 1, None, 0], ["Z", MAIN], ["I", 0, {}, None, 0], ["B", "x"]])
-def test_an_event_without_its_loop_is_passed_over(stray):
+def test_an_event_without_its_loop_is_passed_over(stray: list[Any]) -> None:
     script = parse([stray, *whole()])
     assert main_of(script).outcome == "break"
 

@@ -154,7 +154,9 @@ def test_an_index_that_points_elsewhere_is_noticed(tmp_path):
     assert readable(tmp_path, keys) == [True] * 5 + [False]
 
 
-@pytest.mark.xfail(raises=(OverflowError, MemoryError), reason="sizes beyond what pread takes are not DamagedBlob")
+@pytest.mark.xfail(
+    raises=(OverflowError, MemoryError), reason="sizes beyond what pread takes are not DamagedBlob"
+)
 def test_an_index_with_absurd_numbers_is_damaged_not_an_error_of_ours(tmp_path):
     keys = filled(tmp_path)
     (tmp_path / INDEX).write_text(f"{keys[-1]} {10**30} 5\n")

@@ -1,0 +1,154 @@
+"""What --at asks for: numbers, ranges, values; in which loop; and what is a usage error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from florc.errors import EXIT_USAGE, FlorcError
+from florc.runtime.lockstep import Edits
+from florc.runtime.script import Script, parse
+from florc.selection import select
+
+MAIN, SECOND, INNER = "train.py::main/for#0", "train.py::fit/while#1", "train.py::main/for#0/for#0"
+PROBED, QUIET = 1, 0  # numbers of hits: a region with a probe in it ran, or not
+HITS = [["H", PROBED, {"train.py": [7]}], ["H", QUIET, {"train.py": [8]}]]
+IN_SEVEN = Edits(regions={"train.py": frozenset({7})})
+
+
+def loop(block: str, values: list[dict[str, Any]], hits: int = QUIET, seconds: float = 1.0) -> list[Any]:
+    """The events of one run through a main loop."""
+    rows = [["I", i, value, None, hits] for i, value in enumerate(values)]
+    return [["L", block], *rows, ["X", "end", seconds, None, hits]]
+
+
+def script(*loops: list[Any]) -> Script:
+    return parse([*HITS, *(event for one in loops for event in one)])
+
+
+EPOCHS: list[dict[str, Any]] = [
+    {"epoch": 38, "phase": "warm"}, {"epoch": 39}, {"epoch": 40, "phase": "main"}, {"epoch": 41},
+    {"epoch": -5}, {"epoch": 43}, {"epoch": 44}, {"epoch": 45}, {"epoch": 46}, {"epoch": 40},
+]  # fmt: skip
+
+
+def chosen(words: str, *loops: list[Any], edits: Edits | None = None) -> dict[int, list[int]]:
+    found = select(words, script(*loops) if loops else script(loop(MAIN, EPOCHS)), edits or Edits())
+    return {number: sorted(iterations) for number, iterations in found.items()}
+
+
+@pytest.mark.parametrize(
+    ("words", "iterations"),
+    [
+        ("3", [3]),
+        ("0", [0]),
+        ("-1", [9]),
+        ("-10", [0]),
+        (" 3 ", [3]),
+        ("3:7", [3, 4, 5, 6]),
+        (":2", [0, 1]),
+        ("8:", [8, 9]),
+        ("-2:", [8, 9]),
+        (":-8", [0, 1]),
+        (":", list(range(10))),
+        ("7:100", [7, 8, 9]),
+        ("3,5", [3, 5]),
+        ("3, 5:7, -1", [3, 5, 6, 9]),
+        ("3,3,2:4", [2, 3]),
+        ("epoch=39", [1]),
+        ("epoch = 39", [1]),
+        ("epoch=40", [2, 9]),
+        ("epoch=-5", [4]),
+        ("phase=warm", [0, 1]),
+        ("phase='main'", [2, 3, 4, 5, 6, 7, 8, 9]),
+        ("epoch=41, 0", [0, 3]),
+        (f"{MAIN}:3", [3]),
+        (f"{MAIN}:3:5", [3, 4]),
+        (f"{MAIN}:-1", [9]),
+        (f"{MAIN}:epoch=39,0", [0, 1]),
+    ],
+)
+def test_words_name_iterations(words, iterations):
+    assert chosen(words) == {0: iterations}
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        ("10", ["--at 10", MAIN, "it had 10"]),
+        ("-11", ["--at -11", "it had 10"]),
+        ("3, 12", ["--at 12"]),
+        ("7:3", ["--at 7:3"]),
+        ("3:3", ["--at 3:3"]),
+        ("epoch=37", ["--at epoch=37", "no such iteration"]),
+        ("step=1", ["--at step=1"]),
+        ("", ["not an iteration", "3:7"]),
+        ("3,", ["not an iteration"]),
+        ("three", ["--at three", "not an iteration"]),
+        ("3.5", ["not an iteration"]),
+        ("1:2:3", ["not an iteration"]),
+        ("=3", ["not an iteration"]),
+        ("train.py::for#9:3", ["no main loop train.py::for#9", MAIN]),
+        (f"{INNER}:3", [f"no main loop {INNER}", MAIN]),
+    ],
+)
+def test_words_that_name_none_are_a_usage_error(words, parts):
+    with pytest.raises(FlorcError) as error:
+        chosen(words)
+    assert error.value.exit_code == EXIT_USAGE
+    assert all(part in str(error.value) for part in parts)
+
+
+def test_the_loop_that_holds_the_probes_is_meant():
+    loops = loop(MAIN, EPOCHS[:3], seconds=9), loop(SECOND, EPOCHS[:2], PROBED)
+    assert chosen("1", *loops, edits=IN_SEVEN) == {1: [1]}
+
+
+def test_without_probes_the_longest_loop_is_meant():
+    loops = (
+        loop(MAIN, EPOCHS[:3], seconds=2),
+        loop(SECOND, EPOCHS[:3], seconds=5),
+        loop("x.py::for#0", EPOCHS[:1], seconds=9),
+    )
+    assert chosen("1", *loops) == {1: [1]}
+
+
+def test_a_named_loop_is_meant_whoever_holds_the_probes():
+    loops = loop(MAIN, EPOCHS[:3]), loop(SECOND, EPOCHS[:2], PROBED)
+    assert chosen(f"{MAIN}:2", *loops, edits=IN_SEVEN) == {0: [2]}
+
+
+def test_several_loops_with_probes_are_listed():
+    loops = loop(MAIN, EPOCHS[:3], PROBED), loop(SECOND, EPOCHS[:2], PROBED)
+    with pytest.raises(FlorcError, match="name one") as error:
+        chosen("1", *loops, edits=IN_SEVEN)
+    assert f"{MAIN}, {SECOND}" in str(error.value)
+    assert error.value.exit_code == EXIT_USAGE
+
+
+def test_a_run_without_a_main_loop_has_no_iterations():
+    with pytest.raises(FlorcError, match="no main loop") as error:
+        select("0", script(), Edits())
+    assert error.value.exit_code == EXIT_USAGE
+
+
+def test_a_value_that_was_not_noted_again_is_still_the_same():
+    """Module-level names are noted when they change."""
+    values: list[dict[str, Any]] = [{"lr": "a"}, {}, {"lr": "b"}, {}]
+    assert chosen("lr=a", loop(MAIN, values)) == {0: [0, 1]}
+
+
+@pytest.mark.xfail(reason="the first of them is taken, and nothing tells of the others")
+def test_a_loop_that_ran_several_times_is_ambiguous_or_means_all_its_runs():
+    """`for fold in range(5): ...` unrolled: train(fold_0); train(fold_1)."""
+    loops = loop(MAIN, EPOCHS[:3], PROBED), loop(MAIN, EPOCHS[:3], PROBED)
+    try:
+        assert chosen("1", *loops, edits=IN_SEVEN) == {0: [1], 1: [1]}
+    except FlorcError as error:
+        assert error.exit_code == EXIT_USAGE
+
+
+@pytest.mark.xfail(raises=FlorcError, reason="the second level of --at is not there yet")
+def test_a_second_level_picks_inner_iterations():
+    assert chosen("3, step=120:130") == {0: [3]}
