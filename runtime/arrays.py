@@ -51,6 +51,8 @@ class Array(Kind):
     def read(self, obj: Any, walk: Walk) -> tuple[Any, ...]:
         extra = (class_ref(obj, walk), read_attributes(obj, walk)) if self._is_special(obj) else ()
         if obj.dtype.hasobject:
+            if obj.base is not None and walk.current >= walk.first_new:
+                walk.opaque.append((walk.current, "a view of an array of objects"))
             items = [walk.ref(item, ("i", i)) for i, item in enumerate(obj.reshape(-1).tolist())]
             return (self.tag, "objects", _dtype(obj), obj.shape, items, *extra)
         base = obj.base

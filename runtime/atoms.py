@@ -142,6 +142,9 @@ def _function(obj: types.FunctionType) -> tuple[Any, ...] | None:
 
 
 def _value(obj: Any, kind: type) -> tuple[Any, ...] | None:
+    if isinstance(obj, enum.Flag):
+        found = named(kind)
+        return ("E", *found, obj.value) if found else None
     if isinstance(obj, enum.Enum):
         found = named(kind)
         return ("e", *found, obj.name) if found and obj.name is not None else None
@@ -175,6 +178,8 @@ def resolve(ref: tuple[Any, ...]) -> Any:
         return sys.modules[ref[1]].__dict__
     if tag == "e":
         return lookup(ref[1], ref[2], load=True)[ref[3]]
+    if tag == "E":
+        return lookup(ref[1], ref[2], load=True)(ref[3])
     if tag == "s":
         return range(*ref[2:]) if ref[1] == "range" else slice(*ref[2:])
     if tag == "P":

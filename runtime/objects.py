@@ -253,21 +253,28 @@ class ProjectClass(Kind):
     )
 
     def read(self, obj: type, walk: Walk) -> tuple[Any, ...]:
-        data = []
+        data = [(name, walk.ref(value, ("a", name))) for name, value in self._data(obj)]
         for name, value in vars(obj).items():
-            if name.startswith("__") or name == "_abc_impl":
-                continue
-            if isinstance(value, self._CODE):
-                function = getattr(value, "__func__", value)
-                if type(function) is types.FunctionType:
-                    ref = walk.ref(function, ("a", name))
-                    if function.__qualname__ != f"{obj.__qualname__}.{name}":
-                        data.append((name, ref))  # put there by an assignment
-                continue
-            data.append((name, walk.ref(value, ("a", name))))
+            function = _function_of(value)
+            if function is not None and not name.startswith("__"):
+                walk.ref(function, ("a", name))
         for i, base in enumerate(obj.__bases__):
             walk.ref(base, ("base", i))
         return (self.tag, obj.__module__, obj.__qualname__, data)
+
+    def _data(self, obj: type) -> list[tuple[str, Any]]:
+        """What is state among a class's attributes: data, and methods put there by an assignment."""
+        found = []
+        for name, value in vars(obj).items():
+            if name.startswith("__") or name == "_abc_impl":
+                continue
+            function = _function_of(value)
+            if function is not None:
+                if function.__qualname__ != f"{obj.__qualname__}.{name}":
+                    found.append((name, function if isinstance(value, types.FunctionType) else value))
+            elif not isinstance(value, self._CODE):
+                found.append((name, value))
+        return found
 
     def follow(self, holder: Any, edge: Any) -> Any:
         if edge[0] == "base":
@@ -283,14 +290,22 @@ class ProjectClass(Kind):
         if isinstance(obj, Lost):
             return
         values = {name: build.get(ref) for name, ref in content[3]}
-        for name, value in vars(obj).items():
-            function = getattr(value, "__func__", value)
-            own = getattr(function, "__qualname__", None) == f"{obj.__qualname__}.{name}"
-            if type(function) is types.FunctionType and own == (name in values):
+        now = dict(self._data(obj))
+        for name in {*now, *values}:
+            value = now.get(name, vars(obj).get(name))
+            if _function_of(value) is not None and (name in now) != (name in values):
                 raise CannotRestore(f"the method {name} of {obj.__qualname__} was replaced")
-        for name, value in values.items():
-            if vars(obj).get(name, MISSING) is not value:
-                type.__setattr__(obj, name, value)
+            if name not in values:
+                type.__delattr__(obj, name)
+            elif vars(obj).get(name, MISSING) is not values[name]:
+                type.__setattr__(obj, name, values[name])
+
+
+def _function_of(value: Any) -> types.FunctionType | None:
+    """The function behind a method, a property, a static or class method."""
+    function = getattr(value, "__func__", getattr(value, "fget", value))
+    return function if type(function) is types.FunctionType else None
+
 
 
 class WeakReference(Kind):

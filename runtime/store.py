@@ -39,6 +39,11 @@ def read_index(folder: Path) -> dict[str, tuple[int, int]]:
     return found
 
 
+def _is_torn(index: Path) -> bool:
+    text = index.read_bytes()
+    return bool(text) and not text.endswith(b"\n")
+
+
 class BlobWriter:
     """Appends blobs to a run's pack."""
 
@@ -46,6 +51,8 @@ class BlobWriter:
         self._pack = os.open(folder / PACK, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self._index = os.open(folder / INDEX, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self._known = read_index(folder)
+        if _is_torn(folder / INDEX):
+            os.write(self._index, b"\n")  # what a kill left of the last line stays a line of its own
         self._end = os.fstat(self._pack).st_size
         self.written = 0  # bytes given to the disk
         self.logical = 0  # bytes asked to be kept
@@ -111,7 +118,7 @@ class BlobReader:
             if self._fd is None:
                 self._fd = os.open(self.folder / PACK, os.O_RDONLY)
             data = os.pread(self._fd, size, offset)
-        except OSError as error:
+        except (OSError, OverflowError) as error:
             raise DamagedBlob(f"a payload of run {self.folder.name} cannot be read: {error}") from None
         while len(data) < size:  # pread returns at most 2 GiB at once
             more = os.pread(self._fd, size - len(data), offset + len(data))

@@ -139,7 +139,6 @@ def test_a_value_that_was_not_noted_again_is_still_the_same():
     assert chosen("lr=a", loop(MAIN, values)) == {0: [0, 1]}
 
 
-@pytest.mark.xfail(reason="the first of them is taken, and nothing tells of the others")
 def test_a_loop_that_ran_several_times_is_ambiguous_or_means_all_its_runs():
     """`for fold in range(5): ...` unrolled: train(fold_0); train(fold_1)."""
     loops = loop(MAIN, EPOCHS[:3], PROBED), loop(MAIN, EPOCHS[:3], PROBED)

@@ -64,7 +64,6 @@ def test_a_reader_is_named_by_its_file_or_its_module(path, module, wanted):
     assert run("who({'/p/train.py': 'train.py'})", path, module) == wanted
 
 
-@pytest.mark.xfail(reason="any module whose name begins with florc counts as florc itself")
 def test_a_module_whose_name_merely_begins_alike_is_not_florc():
     assert run("who({})", "/lib/florc_plus.py", "florc_plus") == "florc_plus"
 

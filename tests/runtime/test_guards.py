@@ -145,20 +145,6 @@ def test_a_module_gives_no_names_and_a_class_body_its_own():
     assert names["A"].seen["y"] == 2
 
 
-@pytest.mark.xfail(
-    sys.version_info < (3, 13),
-    reason="locals() gives the dict that reading the frame refreshes and then empties: the program changes",
-)
-def test_reading_names_leaves_alone_what_locals_gave():
-    def program(rate: float, depth: int) -> dict[str, Any]:
-        settings = locals()
-        for _ in range(2):
-            frame_names(sys._getframe())
-        return settings
-
-    assert program(0.1, 3) == {"rate": 0.1, "depth": 3}
-
-
 # -- putting names back -----------------------------------------------------------------------------
 def test_restored_names_are_handed_over_in_the_order_of_the_text():
     guard = OpenLoop("b", ("best", "epoch", "last"), sys._getframe(), 0)
