@@ -124,7 +124,8 @@ def _is_imported(obj: Any, is_project: Callable[[str], bool]) -> bool:
     found: Any = sys.modules.get(name)
     if found is not obj:
         return False
-    return found.__spec__ is not None or name == "__main__" or is_project(name)
+    made_by_hand = type(found) is types.ModuleType and found.__spec__ is None and not hasattr(found, "__file__")
+    return not made_by_hand or name == "__main__" or is_project(name)
 
 
 def stood_in_for(obj: types.FunctionType) -> Any:

@@ -79,7 +79,7 @@ LIVE_TYPES: tuple[Any, ...] = (
     type({}.values()),
     type({}.items()),
 )
-_LIVE_NAMES = frozenset({"ScriptFunction", "torch._C.ScriptFunction", "torch._C.Event"})
+_LIVE_NAMES = frozenset({"_csv.writer", "torch._C.ScriptFunction", "torch._C.Event"})
 
 
 def is_live(cls: type) -> bool:

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from . import files_audit, live
 from .clocks import Clocks, reader
@@ -89,6 +89,7 @@ class _Session:
     def start(
         self, read_clock: Callable[[str, Any, Any], Any], seeds: dict[str, Callable[[Any], None]]
     ) -> None:
+        self.wrap_exit()
         self.files.install()
         self.clocks = Clocks(read_clock)
         self.clocks.install()
@@ -106,7 +107,22 @@ class _Session:
     def write(self, tap: Tap, number: int, text: str) -> Any:
         raise NotImplementedError
 
+    def wrap_exit(self) -> None:
+        """os._exit ends the process at once: what is due is done before."""
+        real = self._exit = os._exit
+
+        def leave(status: int) -> NoReturn:
+            code = finish(status) if self.is_mine() else status
+            for stream in (sys.stdout, sys.stderr):
+                if isinstance(self, _Replaying) and stream is not None:
+                    stream.flush()
+            real(code)
+
+        leave.__wrapped__ = real  # type: ignore[attr-defined]
+        os._exit = leave
+
     def stop(self) -> None:
+        os._exit = self._exit
         for _, tap in self.taps:
             tap.remove()
         if self.watcher is not None:
@@ -240,6 +256,7 @@ def start_replay(config: ReplayConfig) -> None:
         replayer.inexact,
         _ignorer(os.path.realpath(config.store)),
     )
+    replayer.tally.notes.extend(config.script.notes)
     replayer.on_jump = lambda position: files.skip_to(position - 1)
     session = _Replaying(replayer, files)
     live.quietly = replayer.quietly
