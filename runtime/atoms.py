@@ -124,7 +124,8 @@ def _is_imported(obj: Any, is_project: Callable[[str], bool]) -> bool:
     found: Any = sys.modules.get(name)
     if found is not obj:
         return False
-    made_by_hand = type(found) is types.ModuleType and found.__spec__ is None and not hasattr(found, "__file__")
+    plain = type(found) is types.ModuleType and found.__spec__ is None
+    made_by_hand = plain and not hasattr(found, "__file__")
     return not made_by_hand or name == "__main__" or is_project(name)
 
 

@@ -7,6 +7,7 @@ import gc
 import itertools
 import logging
 import operator
+import os
 import re
 import sys
 import threading
@@ -96,6 +97,18 @@ def is_machinery(module: str) -> bool:
     return any(module == name or module.startswith(name + ".") for name in LIVE_MODULES)
 
 
+def held_by(obj: Any) -> list[Any]:
+    """What an iterator or a suspended generator holds: its variables and what its loops run over.
+
+    Of a tqdm bar's generator only the iterator beneath counts: the rest says when to draw next.
+    """
+    held = gc.get_referents(obj)
+    if isinstance(obj, types.GeneratorType) and f"{os.sep}tqdm{os.sep}" in obj.gi_code.co_filename:
+        return [item for item in held if hasattr(type(item), "__next__")]
+    skipped = (types.CodeType, types.FunctionType, types.FrameType, type)
+    return [item for item in held if not isinstance(item, skipped)]
+
+
 def position(obj: Any, depth: int = 8) -> Any:
     """Where an iterator or generator stands, as a nested tuple of plain values."""
     if depth == 0:
@@ -104,11 +117,7 @@ def position(obj: Any, depth: int = 8) -> Any:
         frame = obj.gi_frame
         if frame is None:
             return ("ended",)
-        inner = [
-            position(item, depth - 1)
-            for item in gc.get_referents(obj)
-            if not isinstance(item, (types.CodeType, types.FunctionType, types.FrameType))
-        ]
+        inner = [position(item, depth - 1) for item in held_by(obj)]
         return (_place(frame), tuple(item for item in inner if item is not None))
     if type(obj) in atoms.PLAIN:
         return ("=", obj) if not isinstance(obj, (str, bytes)) or len(obj) < 64 else None
@@ -211,20 +220,11 @@ class Iterator(Kind):
     def read(self, obj: Any, walk: Walk) -> tuple[Any, ...]:
         if walk.current >= walk.first_new and not isinstance(walk.kind_of_parent(), Iterator):
             walk.lost.append((walk.current, f"a {type(obj).__name__} that was started in the loop"))
-        children = [
-            item
-            for item in gc.get_referents(obj)
-            if not isinstance(item, (types.CodeType, types.FunctionType, types.FrameType, type))
-        ]
-        refs = [walk.ref(item, ("r", i)) for i, item in enumerate(children)]
+        refs = [walk.ref(item, ("r", i)) for i, item in enumerate(held_by(obj))]
         return (self.tag, type(obj).__qualname__, position(obj), refs)
 
     def follow(self, holder: Any, edge: Any) -> Any:
-        return [
-            item
-            for item in gc.get_referents(holder)
-            if not isinstance(item, (types.CodeType, types.FunctionType, types.FrameType, type))
-        ][edge[1]]
+        return held_by(holder)[edge[1]]
 
     def make(self, content: Any, build: Build) -> Any:
         return Lost(f"a {content[1]} that was started in the loop")

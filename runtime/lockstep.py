@@ -57,18 +57,33 @@ class Cursor:
     def is_dropped(self, event: Event) -> bool:
         return (event[2], event[3]) in self.edits.dropped
 
+    def ahead(self) -> int:
+        """The position of the next event of interest: a structural one, or text on standard output."""
+        position = self.position
+        while position < len(self.events):
+            event = self.events[position]
+            if event[0] in STRUCTURAL or (event[0] == "w" and event[1] == 1 and not self.is_dropped(event)):
+                return position
+            position += 1
+        return position
+
     def peek(self, wanted: str) -> Event | None:
-        """The next event of interest, if it has this tag ("w" means text on standard output)."""
-        while self.position < len(self.events):
-            event = self.events[self.position]
-            tag = event[0]
-            if tag == "w" and (event[1] != 1 or self.is_dropped(event)):
-                self.position += 1
-            elif tag in STRUCTURAL or tag == "w":
-                return event if tag == wanted else None
-            else:
-                self.position += 1
+        """The next event of interest, if it has this tag; the cursor then stands at it.
+
+        Otherwise the cursor stays: readings of the clock before that event may still be asked for.
+        """
+        position = self.ahead()
+        if position < len(self.events) and self.events[position][0] == wanted:
+            self.position = position
+            return self.events[position]
         return None
+
+    def take(self, wanted: str) -> Event | None:
+        """Like peek; the cursor moves past what it returns."""
+        event = self.peek(wanted)
+        if event is not None:
+            self.position += 1
+        return event
 
     def clock(self, name: str, who: str) -> Any:
         """The next recorded reading of a clock by this reader, before anything else happens; else None."""
@@ -85,13 +100,6 @@ class Cursor:
     def at_end(self) -> bool:
         """True once nothing but the run's end lies ahead."""
         return all(event[0] not in ("L", "I", "X", "Z", "w") for event in self.events[self.position :])
-
-    def take(self, wanted: str) -> Event | None:
-        """Like peek; the cursor moves past what it returns."""
-        event = self.peek(wanted)
-        if event is not None:
-            self.position += 1
-        return event
 
     def jump(self, position: int, emit: Callable[[int, str], None]) -> None:
         """Move to a later event, giving out the recorded text on the way."""

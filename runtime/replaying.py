@@ -181,7 +181,7 @@ class Replayer:
             return INERT
         event = self.cursor.peek("L")
         if event is None or event[1] != block:
-            if self.script.muted.get(block, sys.maxsize) < self.cursor.position:
+            if self.script.muted.get(block, sys.maxsize) < self.cursor.ahead():
                 return INERT
             self.diverge(f"the loop {block} is entered where the recorded run did otherwise")
             return INERT
