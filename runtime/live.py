@@ -103,6 +103,8 @@ def held_by(obj: Any) -> list[Any]:
     Of a tqdm bar's generator only the iterator beneath counts: the rest says when to draw next.
     """
     held = gc.get_referents(obj)
+    if sys.version_info < (3, 11) and isinstance(obj, types.GeneratorType):
+        held = gc.get_referents(obj.gi_frame)  # what is in the frame hangs on the frame there
     if isinstance(obj, types.GeneratorType) and f"{os.sep}tqdm{os.sep}" in obj.gi_code.co_filename:
         return [item for item in held if hasattr(type(item), "__next__")]
     skipped = (types.CodeType, types.FunctionType, types.FrameType, type)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import enum
 import functools
 import io
 import pickle
@@ -253,7 +254,7 @@ class ProjectClass(Kind):
     )
 
     def read(self, obj: type, walk: Walk) -> tuple[Any, ...]:
-        data = [(name, walk.ref(value, ("a", name))) for name, value in self._data(obj)]
+        data = [(name, walk.ref(value, ("raw", name))) for name, value in self._data(obj)]
         for name, value in vars(obj).items():
             function = _function_of(value)
             if function is not None and not name.startswith("__"):
@@ -266,12 +267,12 @@ class ProjectClass(Kind):
         """What is state among a class's attributes: data, and methods put there by an assignment."""
         found = []
         for name, value in vars(obj).items():
-            if name.startswith("__") or name == "_abc_impl":
+            if name.startswith("__") or name == "_abc_impl" or _is_enum_machinery(obj, name):
                 continue
             function = _function_of(value)
             if function is not None:
                 if function.__qualname__ != f"{obj.__qualname__}.{name}":
-                    found.append((name, function if isinstance(value, types.FunctionType) else value))
+                    found.append((name, value))
             elif not isinstance(value, self._CODE):
                 found.append((name, value))
         return found
@@ -280,7 +281,7 @@ class ProjectClass(Kind):
         if edge[0] == "base":
             return holder.__bases__[edge[1]]
         value = vars(holder)[edge[1]]
-        return getattr(value, "__func__", value)
+        return value if edge[0] == "raw" else _function_of(value)
 
     def make(self, content: Any, build: Build) -> Any:
         found = atoms.lookup(content[1], content[2], load=True)
@@ -299,6 +300,10 @@ class ProjectClass(Kind):
                 type.__delattr__(obj, name)
             elif vars(obj).get(name, MISSING) is not values[name]:
                 type.__setattr__(obj, name, values[name])
+
+
+def _is_enum_machinery(cls: type, name: str) -> bool:
+    return issubclass(cls, enum.Enum) and name.startswith("_") and name.endswith("_")
 
 
 def _function_of(value: Any) -> types.FunctionType | None:
