@@ -118,9 +118,8 @@ def record(
     type=click.IntRange(min=1),
     default=1,
     metavar="N",
-    help="Split the main loop over N processes.",
+    help="Processes to use; this version uses one, whatever N is.",
 )
-@click.option("--on", type=click.Choice(["ray"]), help="Where the workers run.")
 @click.option("--plan", "plan_only", is_flag=True, help="Say what would be skipped and executed, and stop.")
 @click.option("--summary", metavar="FILE", help="Write a summary in JSON (- for standard error).")
 @store_option
@@ -130,7 +129,6 @@ def replay(
     at: str | None,
     new: bool,
     workers: int,
-    on: str | None,
     plan_only: bool,
     summary: str | None,
     store: str | None,
@@ -143,7 +141,7 @@ def replay(
         raise click.UsageError(
             "a replay takes the recorded arguments; give none", click.get_current_context()
         )
-    options = ReplayOptions(target, run_name, at, new, workers, on, plan_only, summary, store)
+    options = ReplayOptions(target, run_name, at, new, workers, plan_only, summary, store)
 
     def work() -> int:
         from . import replaying

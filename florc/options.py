@@ -37,7 +37,6 @@ class ReplayOptions:
     at: str | None = None
     new: bool = False
     workers: int = 1
-    on: str | None = None
     plan_only: bool = False
     summary: str | None = None
     store: str | None = None

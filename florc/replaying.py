@@ -49,7 +49,7 @@ def replay(options: ReplayOptions) -> int:
     run = _find(options, store)
     startup.pin_hash_seed(run.hash_seed)
     prepared = prepare(run, folder, options)
-    if options.workers > 1 or options.on:
+    if options.workers > 1:
         messages.say("one process replays: this version does not spread a replay yet")
     plan = planning.make(prepared.script, prepared.edits, prepared.selected)
     if options.plan_only:

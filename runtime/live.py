@@ -104,7 +104,9 @@ def held_by(obj: Any) -> list[Any]:
     """
     held = gc.get_referents(obj)
     if sys.version_info < (3, 11) and isinstance(obj, types.GeneratorType):
-        held = gc.get_referents(obj.gi_frame)  # what is in the frame hangs on the frame there
+        frame = obj.gi_frame  # what is in the frame hangs on the frame there
+        around = (frame.f_globals, frame.f_builtins) if frame is not None else ()
+        held = [item for item in gc.get_referents(frame) if not any(item is one for one in around)]
     if isinstance(obj, types.GeneratorType) and f"{os.sep}tqdm{os.sep}" in obj.gi_code.co_filename:
         return [item for item in held if hasattr(type(item), "__next__")]
     skipped = (types.CodeType, types.FunctionType, types.FrameType, type)
