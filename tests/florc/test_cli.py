@@ -61,7 +61,6 @@ def one_error(err: str, *parts: str) -> None:
         (("replay",), 2, ["script"]),
         (("replay", "train.py", "--epochs", "3"), 2, ["recorded arguments"]),
         (("replay", "--workers", "0", "train.py"), 2, ["--workers"]),
-        (("replay", "--on", "moon", "train.py"), 2, ["--on", "ray"]),
         (("replay", "train.py"), 69, ["train.py", "florc record"]),
         (("replay", "--run", "nowhen", "train.py"), 69, ["nowhen", "florc runs ls"]),
     ],
