@@ -21,6 +21,7 @@ from .restore import Build
 from .roots import Namespace, Root
 from .store import BlobReader, BlobWriter
 
+DATED = b"datetime"  # in the contents of what holds a date or time: these differ from day to day
 MAX_NAMED = 5  # differences told by name; the rest are counted
 
 
@@ -42,12 +43,13 @@ class Snapshots:
         """Walk the entry state; its base and the hash of what the store keeps of it.
 
         With `full`, the contents are kept as well (not the blobs): replay tells by them what its
-        own entry state has otherwise, and puts small things back.
+        own entry state has otherwise, and puts small things back. Else only those with dates in them are.
         """
         walk = Walk(root, None, self._is_project).run()
         base = walk.as_base()
         names = marshal.dumps(_names_of(root), MARSHAL_VERSION)
-        entry = marshal.dumps((walk.contents, process.capture()) if full else ({}, {}), MARSHAL_VERSION)
+        dated = {number: content for number, content in walk.contents.items() if DATED in content}
+        entry = marshal.dumps((walk.contents, process.capture()) if full else (dated, {}), MARSHAL_VERSION)
         kept = marshal.dumps((base.packed(), names, entry), MARSHAL_VERSION)
         return base, self._blobs.put(kept)
 
@@ -177,7 +179,9 @@ class LiveState:
             if key in walk.blobs
         }
         self.entry_differences = [
-            walk.path(number) or "the names bound" for number in self._differing(walk, {})
+            walk.path(number) or "the names bound"
+            for number in self._differing(walk, {})
+            if not self._is_dated(number, walk.contents[number])
         ]
         self._differ = [
             number
@@ -215,6 +219,11 @@ class LiveState:
             if not same:
                 found.append(number)
         return found
+
+    def _is_dated(self, number: int, live: bytes) -> bool:
+        """True if an entry object differs from the record's in dates and times alone."""
+        recorded = self._recorded.get(number)
+        return recorded is not None and DATED in recorded and differs_in_times(recorded, live)
 
     def compare(self, hashes: list[str], frame: dict[str, Any]) -> Comparison:
         """How the live state compares with a checkpoint, bit for bit."""

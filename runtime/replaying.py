@@ -236,7 +236,7 @@ class Replayer:
             return
         state = self._state(loop, loop.locals())
         if state is None or state.entry_differences:
-            self._execute(loop, keep=False)
+            self._execute(loop, keep=state is not None)
             return
         self._skip(loop, state)
         self.tally.blocks_skipped += 1
@@ -250,6 +250,8 @@ class Replayer:
         self.tally.executed.setdefault(outer.number, set()).add(outer.iteration)
         if keep:
             loop.state = self._state(loop, loop.locals())
+        if loop.state is not None and loop.state.entry_differences:
+            self.inexact(f"before {loop.block}: not as recorded: {_listed(loop.state.entry_differences)}")
 
     def _state(self, loop: ReplayLoop, names: dict[str, Any]) -> LiveState | None:
         if loop.run.base is None:
