@@ -6,6 +6,7 @@ KeyboardInterrupt into its own, and the program's frames should stand near the b
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -141,6 +142,8 @@ def replay(
         raise click.UsageError(
             "a replay takes the recorded arguments; give none", click.get_current_context()
         )
+    if summary not in (None, "-"):
+        summary = os.path.abspath(summary)  # the program may change the folder
     options = ReplayOptions(target, run_name, at, new, workers, plan_only, summary, store)
 
     def work() -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from . import process
+from .checkpoint import is_iterator
+from .errors import CannotRestore
 from .graph import Walk
 from .guards import frame_names
 from .project import Project
@@ -75,6 +77,8 @@ class Isolated(NoProbe):
         ]
         words = [walk.path(number) for number in changed]
         moved = process.differences(self._process, process.capture())
+        if any(is_iterator(self._contents[number]) for number in changed):
+            raise CannotRestore("they move an iterator of the program, which does not go back")
         if changed:
             build = Build(self._base, self._contents, self._blobs.__getitem__, self._allowed, {})
             build.apply(changed)

@@ -14,7 +14,19 @@ from collections.abc import Callable
 
 from .containers import ByteArray, Mapping, PlainSubclass, Sequence, Set, Tuple
 from .kind import HEAP_TYPE, Kind
-from .live import ITERATORS, Bar, File, Iterator, Live, Logger, LostKind, Memo, is_live
+from .live import (
+    ITERATORS,
+    Bar,
+    File,
+    Iterator,
+    Live,
+    Logger,
+    LostKind,
+    Machinery,
+    Memo,
+    is_live,
+    reaches_outside,
+)
 from .lost import Lost
 from .objects import (
     Cell,
@@ -57,7 +69,7 @@ _KINDS: dict[type, Kind] = {
     weakref.ref: WeakReference(),
 }
 _REDUCED, _LIVE, _INSTANCE, _FILE, _ITERATOR = Reduced(), Live(), Instance(), File(), Iterator()
-_LOGGER, _BAR = Logger(), Bar()
+_LOGGER, _BAR, _MACHINERY = Logger(), Bar(), Machinery()
 _BASES: tuple[tuple[type | tuple[type, ...], Kind], ...] = (
     (type, ProjectClass()),
     (list, _KINDS[list]),
@@ -95,6 +107,8 @@ def _choose(cls: type) -> Kind:
         return _LOGGER
     if any(klass.__module__.partition(".")[0] == "tqdm" for klass in cls.__mro__):
         return _BAR
+    if reaches_outside(cls.__module__):
+        return _MACHINERY
     if is_live(cls):
         return _LIVE
     for base, kind in _BASES:

@@ -367,6 +367,33 @@ class Bar(Kind):
             obj.n, obj.total, obj.desc = content[1:4]
 
 
+class Machinery(Kind):
+    """Processes, pools, connections: what they hold lives elsewhere too. Never written, never compared."""
+
+    tag = "machinery"
+
+    def read(self, obj: Any, walk: Walk) -> tuple[Any, ...]:
+        unseen(obj, walk, f"a {type(obj).__module__}.{type(obj).__qualname__}")
+        return (self.tag, type(obj).__qualname__)
+
+    def make(self, content: Any, build: Build) -> Any:
+        return Lost(f"a {content[1]} that was made in the loop")
+
+    def write(self, obj: Any, content: Any, build: Build) -> None:
+        """Left as it lives."""
+
+
+# packages whose objects have a part outside this process, and modules of them whose objects have none
+OUTSIDE = ("multiprocessing", "concurrent.futures", "subprocess", "socket", "asyncio", "_multiprocessing")
+NOT_OUTSIDE = ("multiprocessing.context",)
+
+
+def reaches_outside(module: str) -> bool:
+    """True for classes of a module whose objects have a part outside this process."""
+    outside = any(module == name or module.startswith(name + ".") for name in OUTSIDE)
+    return outside and module not in NOT_OUTSIDE
+
+
 class LostKind(Kind):
     """A stand-in from an earlier restore: compares equal to what it stands for."""
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from .output import STAND_IN
 from .script import Event, Hits, Script
 
 STRUCTURAL = frozenset({"L", "I", "X", "Z", "E"})
@@ -99,7 +100,8 @@ class Cursor:
     @property
     def at_end(self) -> bool:
         """True once nothing but the run's end lies ahead."""
-        return all(event[0] not in ("L", "I", "X", "Z", "w") for event in self.events[self.position :])
+        position = self.ahead()
+        return position >= len(self.events) or self.events[position][0] == "E"
 
     def jump(self, position: int, emit: Callable[[int, str], None]) -> None:
         """Move to a later event, giving out the recorded text on the way."""
@@ -113,6 +115,8 @@ class Cursor:
         text: str = event[4]
         if event[5]:
             new = self.edits.lines.get((event[2], event[3]), event[3])
-            if new != event[3]:
+            if isinstance(event[5], str):
+                text = event[5].replace(str(STAND_IN), str(new))
+            elif new != event[3]:
                 text = re.sub(rf"(\.py:|\bline |\blineno[=: ]){event[3]}\b", rf"\g<1>{new}", text)
         return text

@@ -2,12 +2,41 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 from collections.abc import Callable
 from typing import Any
 
 # Modules whose output carries the line number of the statement that called them.
 NUMBERING = frozenset({"logging", "warnings", "traceback", "logging.handlers"})
+
+
+STAND_IN = 7_071_067_811  # a line number that no file has
+
+
+def log_template(frame: Any, text: str, line: int) -> str | None:
+    """The text of a log record with STAND_IN where its line number stands; None where that cannot be told.
+
+    Formats the record a second time, with another line number, and looks where the text differs.
+    """
+    while frame is not None and not (frame.f_code.co_name == "emit" and _is_logging(frame)):
+        frame = frame.f_back
+    if frame is None:
+        return None
+    names = frame.f_locals
+    record, handler = copy.copy(names.get("record")), names.get("self")
+    try:
+        if record.lineno != line:
+            return None
+        record.lineno = STAND_IN
+        template = str(handler.format(record)) + str(getattr(handler, "terminator", ""))
+    except Exception:
+        return None  # a formatter of the user's, with ideas of its own
+    return template if template.replace(str(STAND_IN), str(line)) == text else None
+
+
+def _is_logging(frame: Any) -> bool:
+    return str(frame.f_globals.get("__name__")).partition(".")[0] == "logging"
 
 
 def locate(frame: Any, files: dict[str, str]) -> tuple[str, int, bool]:

@@ -14,7 +14,7 @@ from .checkpoint import Snapshots
 from .graph import Base
 from .guards import INERT, USEFUL_DEPTH, Guard, OpenLoop, Stack, keeps_locals
 from .journal import JournalWriter
-from .output import locate
+from .output import STAND_IN, locate, log_template
 from .policy import Policy
 from .project import Project
 from .roots import is_hidden
@@ -312,8 +312,14 @@ class Recorder:
     # -- output and notes -----------------------------------------------------------------
     def wrote(self, fd: int, text: str) -> None:
         """Text that the main thread's program has written."""
-        file, line, numbered = locate(sys._getframe(2), self.project.files)
-        self._safely(lambda: self.journal.add(["w", fd, file, line, text, int(numbered)], now=True))
+        frame = sys._getframe(2)
+        file, line, numbered = locate(frame, self.project.files)
+        numbers: int | str = int(numbered)
+        if numbered:
+            template = log_template(frame, text, line)
+            if template is not None:
+                numbers = template if str(STAND_IN) in template else 0
+        self._safely(lambda: self.journal.add(["w", fd, file, line, text, numbers], now=True))
 
     def wrote_elsewhere(self) -> None:
         """Text from another thread: it went out, but belongs to no place in the program."""

@@ -123,6 +123,7 @@ def kind_for_tag(tag: str) -> Any:
                 kinds._LIVE,
                 kinds._LOGGER,
                 kinds._BAR,
+                kinds._MACHINERY,
                 kinds._INSTANCE,
                 kinds._FILE,
                 kinds._ITERATOR,

@@ -353,6 +353,8 @@ def _finish_replay(replayer: Replayer, code: int, error: BaseException | None) -
     if replayer.script.stopped:
         replayer.problem(f"recording had stopped before the program ended ({replayer.script.stopped})")
     if isinstance(error, ReplayDone):
+        if replayer.script.interrupted and replayer.wish.selected is None:
+            replayer.note("the recorded run was interrupted, and the replay ends where it did")
         code = replayer.script.exit_code or 0
     elif not replayer.off and code != (
         replayer.script.exit_code if replayer.script.exit_code is not None else code

@@ -262,7 +262,9 @@ def _stub(name: str) -> Any:
         def backward(ctx: Any, *_: Any) -> Any:
             raise NeedsExecution("the autograd graph of a restored tensor")
 
-    Recorded._backward_cls.__name__ = name
+    kind = Recorded._backward_cls
+    kind.__name__ = kind.__qualname__ = name
+    kind.__module__ = "builtins"  # printed as the real one is: without a module
 
     def give(value: Any) -> Any:
         with torch.enable_grad():
