@@ -84,6 +84,7 @@ def edits_of(matches: dict[str, FileMatch]) -> Edits:
     for file, found in matches.items():
         lines |= {(file, old): new for old, new in found.match.lines.items()}
         dropped |= {(file, line) for probe in found.match.probes for line in _old_lines(probe)}
+        _refuse_shared_lines(file, found)
         live = [probe for probe in found.match.probes if probe.kind != "removed"]
         probes[file] = frozenset(n for probe in live for n in range(probe.line, probe.end_line + 1))
         regions[file] = frozenset(probe.region for probe in live if not probe.inert)
@@ -97,6 +98,20 @@ def _yields(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     return isinstance(function, ast.AsyncFunctionDef) or any(
         isinstance(node, (ast.Yield, ast.YieldFrom)) for node in ast.walk(function)
     )
+
+
+def _refuse_shared_lines(file: str, found: FileMatch) -> None:
+    """Recorded text is known by its line: statements that share one cannot be told apart."""
+    for probe in found.match.probes:
+        shared = [line for line in _old_lines(probe) if line in found.match.lines]
+        if probe.kind == "removed" and shared:
+            raise FlorcError(
+                "a statement was removed from a line that it shared with others",
+                file=file,
+                line=probe.line,
+                hint="their recorded text cannot be told apart; put it back",
+                exit_code=EXIT_REFUSED,
+            )
 
 
 def carried(matches: dict[str, FileMatch]) -> list[str]:

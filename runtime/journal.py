@@ -9,7 +9,7 @@ r"""The journal of a run: what happened, in order, one JSON array a line.
     ["H", n, regions]              hits n: {file: [region, ...]} that ran
     ["w", fd, file, line, text, n] text written to stdout (1) or stderr (2) by the statement at file:line; n
                                    tells of line numbers in it: 0 none, 1 perhaps (warnings), or the text
-                                   with a stand-in where the number is (logging)
+                                   parted at them (logging)
     ["M", name, file, path, text]  a project module, before it executes; its source, one character a byte
     ["R", which, state]            where a generator stood when the program (or its library) began
     ["c", clock, value, who]       a reading of a clock, and the file or module that took it

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .output import STAND_IN
+from .output import renumbered
 from .script import Event, Hits, Script
 
 STRUCTURAL = frozenset({"L", "I", "X", "Z", "E"})
@@ -114,9 +114,9 @@ class Cursor:
         """Recorded text; line numbers in it are those of the edited file."""
         text: str = event[4]
         if event[5]:
-            new = self.edits.lines.get((event[2], event[3]), event[3])
-            if isinstance(event[5], str):
-                text = event[5].replace(str(STAND_IN), str(new))
+            new: int = self.edits.lines.get((event[2], event[3]), event[3])
+            if isinstance(event[5], list):
+                text = renumbered(event[5], new)
             elif new != event[3]:
                 text = re.sub(rf"(\.py:|\bline |\blineno[=: ]){event[3]}\b", rf"\g<1>{new}", text)
         return text

@@ -14,10 +14,11 @@ NUMBERING = frozenset({"logging", "warnings", "traceback", "logging.handlers"})
 STAND_IN = 7_071_067_811  # a line number that no file has
 
 
-def log_template(frame: Any, text: str, line: int) -> str | None:
-    """The text of a log record with STAND_IN where its line number stands; None where that cannot be told.
+def log_parts(frame: Any, text: str, line: int) -> list[str] | None:
+    """The text of a log record parted at its line numbers: text, number, text, number, ..., text.
 
-    Formats the record a second time, with another line number, and looks where the text differs.
+    Formats the record a second time, with another line number, and looks where the text differs. None
+    where that cannot be told.
     """
     while frame is not None and not (frame.f_code.co_name == "emit" and _is_logging(frame)):
         frame = frame.f_back
@@ -32,7 +33,33 @@ def log_template(frame: Any, text: str, line: int) -> str | None:
         template = str(handler.format(record)) + str(getattr(handler, "terminator", ""))
     except Exception:
         return None  # a formatter of the user's, with ideas of its own
-    return template if template.replace(str(STAND_IN), str(line)) == text else None
+    return _parted(text, template.split(str(STAND_IN)), str(line))
+
+
+def _parted(text: str, around: list[str], number: str) -> list[str] | None:
+    """The text as [around[0], number as printed (with its padding), around[1], ...]."""
+    found, place = [around[0]], len(around[0])
+    if not text.startswith(around[0]):
+        return None
+    for after in around[1:]:
+        end = text.index(number, place) + len(number) if number in text[place:] else -1
+        while end >= 0 and end < len(text) and text[end] == " " and not text.startswith(after, end):
+            end += 1  # padded on the right
+        if end < 0 or text[place:end].strip(" 0") != number.strip(" 0") or not text.startswith(after, end):
+            return None
+        found += [text[place:end], after]
+        place = end + len(after)
+    return found if place == len(text) else None
+
+
+def renumbered(parts: list[str], number: int) -> str:
+    """The parted text with another line number, padded as the recorded one was."""
+    found = parts[0]
+    for old, after in zip(parts[1::2], parts[2::2], strict=True):
+        fill = "0" if old.startswith("0") else " "
+        new = str(number).ljust(len(old)) if old.endswith(" ") else str(number).rjust(len(old), fill)
+        found += new + after
+    return found
 
 
 def _is_logging(frame: Any) -> bool:

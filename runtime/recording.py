@@ -14,7 +14,7 @@ from .checkpoint import Snapshots
 from .graph import Base
 from .guards import INERT, USEFUL_DEPTH, Guard, OpenLoop, Stack, keeps_locals
 from .journal import JournalWriter
-from .output import STAND_IN, locate, log_template
+from .output import locate, log_parts
 from .policy import Policy
 from .project import Project
 from .roots import is_hidden
@@ -314,11 +314,11 @@ class Recorder:
         """Text that the main thread's program has written."""
         frame = sys._getframe(2)
         file, line, numbered = locate(frame, self.project.files)
-        numbers: int | str = int(numbered)
+        numbers: int | list[str] = int(numbered)
         if numbered:
-            template = log_template(frame, text, line)
-            if template is not None:
-                numbers = template if str(STAND_IN) in template else 0
+            parts = log_parts(frame, text, line)
+            if parts is not None:
+                numbers = parts if len(parts) > 1 else 0
         self._safely(lambda: self.journal.add(["w", fd, file, line, text, numbers], now=True))
 
     def wrote_elsewhere(self) -> None:

@@ -209,13 +209,10 @@ def test_the_source_of_a_record_is_its_bytes(tmp_path):
 TWO_ON_A_LINE = "for i in range(3):\n    print('a', i); print('b', i)\n"
 
 
-@pytest.mark.xfail(
-    reason="lines, not statements, are dropped: the other statement's recorded output goes too"
-)
-def test_a_print_removed_beside_another_drops_its_own_text_alone(tmp_path):
+def test_a_print_removed_beside_another_on_its_line_is_refused(tmp_path):
     (tmp_path / "a.py").write_text(TWO_ON_A_LINE.replace("print('a', i); ", ""))
-    told = edits_of(match_project(parse([["M", "a", "a.py", "/a.py", TWO_ON_A_LINE]]), str(tmp_path)))
-    assert ("a.py", 2) not in told.dropped or told.touch({"a.py": frozenset({1, 2})})
+    with pytest.raises(FlorcError, match="a line that it shared"):
+        edits_of(match_project(parse([["M", "a", "a.py", "/a.py", TWO_ON_A_LINE]]), str(tmp_path)))
 
 
 CALLS_OUTSIDE_THE_BODY = [

@@ -34,7 +34,7 @@ class Row:
     after: str
 
 
-# the replay must print the same, or exit with 65
+# the replay must print the same, or exit with 65 or 69
 NEVER_WRONG = {
     "a probe in a loop that calls only in its condition": Row(
         "n = 0\nwhile work(n) >= 0 and n < 4:\n    n += 1\nprint(n)\n",
@@ -94,6 +94,31 @@ NEVER_WRONG["a name of the probes that outlives a jump in a function"] = Row(
 )
 # the replay must print the same, and exit with 0
 RIGHT = {
+    "the line number of a log record, in a format of the user's": Row(
+        "import logging, sys\nlogging.basicConfig(stream=sys.stdout, format='%(lineno)4d %(message)s')\n"
+        f"for epoch in range(3):\n{TRAIN}    logging.warning('line 4 of data.txt')\n",
+        "import logging, sys\n",
+        "import logging, sys\nprint('probe')\n",
+    ),
+    "memory that nobody has filled, at a block's entry": Row(
+        "import os\nfor epoch in range(3):\n    seed = bytearray(os.urandom(8))\n"
+        "    for i in range(8):\n        seed[i] = work(i) % 7\n    print(seed.hex())\n",
+        "    print(seed.hex())\n",
+        "    print(seed.hex())\n    print('probe', epoch)\n",
+    ),
+    "the summary's path, when the program changes the folder": Row(
+        "import os\nos.makedirs('o', exist_ok=True)\nos.chdir('o')\n"
+        f"for epoch in range(3):\n{TRAIN}    print(epoch)\n",
+        "    print(epoch)\n",
+        "    print(epoch)\n    print('probe', epoch)\n",
+    ),
+    "a pool of processes alive across the main loop": Row(
+        "import multiprocessing as mp\nif __name__ == '__main__':\n    pool = mp.Pool(1)\n"
+        "    for epoch in range(2):\n"
+        "        print(pool.apply(work, (epoch,)))\n    pool.terminate()\n    pool.join()\n",
+        "    pool.join()\n",
+        "    pool.join()\n    print('probe')\n",
+    ),
     "a probe in a loop that calls only in its iterable": Row(
         "def numbers():\n    for i in range(3):\n        yield work(i)\n"
         "total = 0\nfor x in numbers():\n    total += x\nprint(total)\n",
@@ -123,7 +148,6 @@ RIGHT = {
 # The rows above that fail by now. The mark is strict: what is repaired fails here, and leaves the list.
 OPEN = frozenset(
     {
-        "a print removed beside another on its line",
         "an edited print that calls what prints",
         "a print added beside another on its line",
     }
@@ -154,7 +178,7 @@ def replayed(folder: Path, row: Row) -> tuple[str, int, str, int]:
 @pytest.mark.parametrize("row", rows(NEVER_WRONG))
 def test_a_replay_is_right_or_says_that_it_is_not(tmp_path, row):
     out, code, wanted, _ = replayed(tmp_path, row)
-    assert out == wanted or code == 65
+    assert out == wanted or code in (65, 69)
 
 
 @pytest.mark.program
