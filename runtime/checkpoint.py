@@ -163,14 +163,18 @@ class LiveState:
         self._blobs, self._spaces, self._is_project = blobs, spaces, is_project
         packed, names, entry = marshal.loads(blobs.get(base_key))
         self._recorded, self._entry_process = marshal.loads(entry)
+        self._unfilled: set[int] = set()
         self._base_names: list[tuple[str, list[str]]] = marshal.loads(names)
         self.allowed = self._union_names([ckpt[1] for ckpt in checkpoints])
         root = self._root(frame, self._base_names)
         self.base = live_base(packed, root)
-        union = {0}
-        for key in {ckpt[2] for ckpt in checkpoints}:
-            union.update(marshal.loads(blobs.get(key)))
+        changed = [set(marshal.loads(blobs.get(key))) for key in {ckpt[2] for ckpt in checkpoints}]
+        union = {0}.union(*changed)
         walk = Walk(root, self.base, is_project).run()
+        self._differ = self._differing(walk, {})
+        # memory that differs and is overwritten before every checkpoint: nobody had filled it (torch.empty)
+        overwritten = set.intersection(*changed) if changed else set()
+        self._unfilled = {n for n in self._differ if n in overwritten and _is_memory(walk.contents[n])}
         self._entry = {number: walk.contents[number] for number in union if number in walk.contents}
         self._entry_blobs = {
             key: bytes(walk.blobs[key].get())
@@ -180,20 +184,13 @@ class LiveState:
         }
         self.entry_differences = [
             walk.path(number) or "the names bound"
-            for number in self._differing(walk, {})
-            if not self._is_dated(number, walk.contents[number])
+            for number in self._differ
+            if number not in self._unfilled and not self._is_dated(number, walk.contents[number])
         ]
-        self._differ = [
-            number
-            for number, content in walk.contents.items()
-            if number >= len(self.base.digests) or digest(content) != self.base.digests[number]
-        ]
-        for number in self._differ:
-            if (
-                number in self._recorded
-            ):  # what was otherwise here than in the record goes back to the record's
-                self._entry[number] = self._recorded[number]
-        self._union = sorted(union.union(number for number in self._differ if number in self._recorded))
+        # what is otherwise here than it was in the record goes back to the record's
+        other = [n for n in self._differ if n in self._recorded and n not in self._unfilled]
+        self._entry.update({number: self._recorded[number] for number in other})
+        self._union = sorted(union.union(other))
         if self._entry_process:
             self.entry_differences += process.differences(self._entry_process, process.capture())
 
@@ -216,6 +213,7 @@ class LiveState:
                 same = contents[number] == content
             else:
                 same = number < len(digests) and digest(content) == digests[number]
+                same = same or number in self._unfilled
             if not same:
                 found.append(number)
         return found
@@ -290,6 +288,10 @@ class LiveState:
     def _fetch(self, key: str) -> bytes:
         kept = self._entry_blobs.get(key)
         return self._blobs.get(key) if kept is None else kept
+
+
+def _is_memory(content: bytes) -> bool:
+    return marshal.loads(content)[0] in ("storage", "array")
 
 
 def is_iterator(content: bytes) -> bool:

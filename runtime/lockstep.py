@@ -114,7 +114,8 @@ class Cursor:
         """Recorded text; line numbers in it are those of the edited file."""
         text: str = event[4]
         if event[5]:
-            new: int = self.edits.lines.get((event[2], event[3]), event[3])
+            line: int = event[3]
+            new = self.edits.lines.get((event[2], line), line)
             if isinstance(event[5], list):
                 text = renumbered(event[5], new)
             elif new != event[3]:

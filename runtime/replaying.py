@@ -22,6 +22,8 @@ from .project import Project
 from .script import Iteration, LoopRun, Script
 from .store import BlobReader
 
+# What was executed is compared with its checkpoints within this many seconds, and this share of the replay's
+CHECK_GRACE, CHECK_SHARE = 5.0, 0.2
 MAX_PROBLEMS = 20  # inexact places told by name
 
 
@@ -165,6 +167,7 @@ class Replayer:
         self.on_jump: Callable[[int], None] = lambda position: None
         self._emit = emit
         self._told: set[str] = set()
+        self._began, self._check_seconds = perf_counter(), 0.0
         self._main_numbers = {run.start: number for number, run in enumerate(script.main_loops)}
         self._probe_lines = edits.probes
         self.own: frozenset[str] = frozenset().union(*edits.own.values())
@@ -249,8 +252,10 @@ class Replayer:
         assert isinstance(outer, ReplayLoop)
         outer.ran_block = True
         self.tally.executed.setdefault(outer.number, set()).add(outer.iteration)
-        if keep:
+        if keep and self._may_check():
+            started = perf_counter()
             loop.state = self._state(loop, loop.locals())
+            self._check_seconds += perf_counter() - started
 
     def _state(self, loop: ReplayLoop, names: dict[str, Any]) -> LiveState | None:
         if loop.run.base is None:
@@ -475,15 +480,23 @@ class Replayer:
             number > loop.number and chosen for number, chosen in selected.items()
         )
 
+    def _may_check(self) -> bool:
+        """True while the comparisons of what was executed take but a part of the replay's time."""
+        return self._check_seconds < CHECK_GRACE + CHECK_SHARE * (perf_counter() - self._began)
+
     def _compare(
         self, loop: ReplayLoop, state: LiveState, ckpt: list[str], names: dict[str, Any], where: str
     ) -> bool:
         """Compare with the recorded state; True if clock readings alone differ: then it is to be put back."""
+        if not self._may_check():
+            return False
+        started = perf_counter()
         try:
             found = state.compare(ckpt, names)
         except (CannotRestore, StoreError) as error:
             self.note(f"{loop.block} {where}: not compared: {error}")
             return False
+        self._check_seconds += perf_counter() - started
         self.tally.state_compared += 1
         if found.wrong:
             self.inexact(f"{loop.block} {where}: not as recorded: {_listed(found.wrong)}")
