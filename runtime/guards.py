@@ -6,9 +6,12 @@ checkpoint candidates), depth 1 a skip block (its exit is one), deeper ones are 
 
 from __future__ import annotations
 
+import dis
+import functools
 import inspect
 import sys
 import threading
+import types
 from typing import Any
 
 USEFUL_DEPTH = 2  # guards deeper than this are inert
@@ -98,10 +101,26 @@ class OpenLoop(Guard):
 
 def keeps_locals(frame: Any) -> bool:
     """True if the function asks for its own locals(): looking at its names would change what it was given."""
-    return sys.version_info < (3, 13) and is_function(frame) and not _LOOKS.isdisjoint(frame.f_code.co_names)
+    return sys.version_info < (3, 13) and is_function(frame) and _keeps_locals(frame.f_code)
 
 
-_LOOKS = frozenset({"locals", "vars", "dir"})
+@functools.lru_cache(maxsize=1024)
+def _keeps_locals(code: types.CodeType) -> bool:
+    """True unless each locals() of the code is only asked whether a name is in it."""
+    if not {"locals", "vars"}.intersection(code.co_names):
+        return False
+    asked = False  # since the name was loaded, its call has been seen
+    for step in dis.get_instructions(code):
+        if step.argval in ("locals", "vars") and step.opname.startswith("LOAD"):
+            asked = True
+        elif asked and step.opname not in _CALLING:
+            if step.opname != "CONTAINS_OP":
+                return True
+            asked = False
+    return False
+
+
+_CALLING = frozenset({"PUSH_NULL", "PRECALL", "CALL", "CALL_FUNCTION", "CACHE", "RESUME"})
 
 
 def is_function(frame: Any) -> bool:

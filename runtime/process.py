@@ -185,6 +185,7 @@ def _torch_modes() -> list[tuple[Callable[[], Any], Callable[[Any], Any]]]:
     def set_deterministic(modes: tuple[bool, bool]) -> None:
         torch.use_deterministic_algorithms(modes[0], warn_only=modes[1])
 
+    handle = torch.utils.hooks.RemovableHandle  # numbers the hooks of the whole process
     return [
         (torch.is_grad_enabled, torch.set_grad_enabled),
         (
@@ -211,6 +212,7 @@ def _torch_modes() -> list[tuple[Callable[[], Any], Callable[[Any], Any]]]:
         (lambda: str(torch.get_autocast_dtype("cpu"))[6:], lambda name: _autocast(torch, "cpu", name)),
         (lambda: str(torch.get_autocast_dtype("cuda"))[6:], lambda name: _autocast(torch, "cuda", name)),
         (lambda: str(torch.get_default_device()), torch.set_default_device),
+        (lambda: handle.next_id, lambda number: setattr(handle, "next_id", number)),
         (lambda: _plain_options(vars(torch._tensor_str.PRINT_OPTS)), _set_torch_print),
     ]
 

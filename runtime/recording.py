@@ -173,7 +173,7 @@ class Recorder:
         return guard
 
     def _enter(self, loop: RecordLoop) -> None:
-        self.journal.add(["L", loop.block])
+        self.journal.add(["L", loop.block], now=True)
         loop.saved = self.marks.push()
         if loop.depth:
             self._start_base(loop)
@@ -220,7 +220,7 @@ class Recorder:
             self._start_base(loop)  # a while loop
         elif loop.iteration and loop.base is not None and self.policy.wants(block, self._elapsed()):
             ckpt = self._take(loop, block, self._names(loop))
-        self.journal.add(["I", loop.iteration, self._values(loop), ckpt, hits], now=ckpt is not None)
+        self.journal.add(["I", loop.iteration, self._values(loop), ckpt, hits], now=True)
         if loop.iteration >= SILENCE_AFTER and self.policy.costs(block).compute < SILENCE_BELOW:
             loop.live = False
             self.journal.add(["S"])
@@ -241,7 +241,7 @@ class Recorder:
         self.marks.pop(loop.saved)
         ckpt = self._take(loop, block, loop.locals() | extra) if loop.base is not None else None
         self._note_others()
-        self.journal.add(["X", loop.outcome, round(seconds, 6), ckpt, hits], now=ckpt is not None)
+        self.journal.add(["X", loop.outcome, round(seconds, 6), ckpt, hits], now=True)
         costs = self.policy.costs(block)
         if loop.depth and costs.executions >= MUTE_AFTER and costs.compute < MUTE_BELOW:
             self.mute(loop.block)
@@ -263,8 +263,13 @@ class Recorder:
                 if at_exit:
                     self.mute(block)
 
+        if not graphs:
+            return
+        handle = sys.modules["torch"].utils.hooks.RemovableHandle
+        number = handle.next_id
         for tensor in graphs[:MAX_GRAPHS]:
             tensor.grad_fn.register_prehook(seen)
+        handle.next_id = number  # the program's own hooks keep the numbers they would have had
 
     def _close_raised(self, loop: OpenLoop) -> None:
         self.journal.add(["Z", loop.block])
