@@ -325,6 +325,8 @@ class Replayer:
         if event is None or event[1] != loop.iteration:
             self.diverge(f"{loop.block} begins iteration {loop.iteration}, which the recorded run did not")
             return False
+        if self._at_the_end():
+            raise self._stop(ReplayDone())  # nothing of this iteration is known
         put_back = self._arrive(loop)
         target = next((i for i in loop.wanted if i >= loop.iteration), None)
         if target is None and self._finished(loop):
