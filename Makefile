@@ -24,10 +24,10 @@ $(STAMP): setup.cfg pyproject.toml constraints.txt
 
 test: $(STAMP)
 	$(PYTHON) tests/pure_rooms.py
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 cases: $(STAMP)
-	$(BIN)/python -m pytest -n $(WORKERS) tests/test_cases.py
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/test_cases.py
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
