@@ -25,6 +25,7 @@ for command in (
     cli_source.instrument,
     cli_source.explain,
     cli_runs.runs,
+    cli_runs.verify,
 ):
     group.add_command(command)
 

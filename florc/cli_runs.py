@@ -1,4 +1,4 @@
-"""The commands that look at and tidy the recorded runs: runs ls, show, rm."""
+"""The commands that look at and tidy the recorded runs: runs ls, show, rm; verify."""
 
 from __future__ import annotations
 
@@ -74,6 +74,21 @@ def rm(names: tuple[str, ...], store: str | None) -> int:
     for found in [store_runs.existing(folder, name) for name in names]:  # all of them, before the first goes
         store_runs.remove(found)
     return 0
+
+
+@click.command()
+@click.argument("run", required=False)
+@click.option("--rerun", is_flag=True, help="Run the program again and compare all it does with the record.")
+@_store_option
+def verify(run: str | None, rerun: bool, store: str | None) -> Callable[[], int]:
+    """Check what is stored of a run (default: the newest), or whether the run repeats (--rerun)."""
+
+    def work() -> int:
+        from . import verifying
+
+        return verifying.verify(run, store, rerun)
+
+    return work
 
 
 def _description(run: Run) -> dict[str, Any]:

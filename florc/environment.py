@@ -38,6 +38,9 @@ _NAMES = frozenset(
 # a description may be exported and shown: nothing that looks like a credential goes in
 _SECRET = re.compile(r"TOKEN|SECRET|PASSW|CREDENTIAL|_KEY", re.IGNORECASE)
 
+_STANDARD = sys.stdlib_module_names | {"__main__", "__mp_main__", "florc"}
+_MAX_VERSION = 40  # characters; what is longer is no version
+
 _TORCH_VERSION = re.compile(r"""^__version__\s*=\s*['"]([^'"]+)['"]""", re.MULTILINE)
 
 
@@ -77,6 +80,26 @@ def torch_threads() -> int | None:
         return None if module is None else int(module.get_num_threads())
     except Exception:
         return None  # half-imported, or not torch at all
+
+
+def library_versions() -> dict[str, str]:
+    """Name -> version of the imported libraries that say theirs."""
+    found = {}
+    for name, module in list(sys.modules.items()):
+        version = None if "." in name else vars(module).get("__version__") if module is not None else None
+        if isinstance(version, str) and name not in _STANDARD and len(version) <= _MAX_VERSION:
+            found[name] = str(version)
+    return dict(sorted(found.items()))
+
+
+def processor() -> str:
+    """What decides which kernels compute: the machine, and what torch makes of it."""
+    torch = sys.modules.get("torch")
+    try:
+        capability = "" if torch is None else f" {torch.backends.cpu.get_cpu_capability()}"
+    except Exception:
+        capability = ""  # half-imported, or an older torch
+    return platform.machine() + capability
 
 
 def rank() -> int | None:

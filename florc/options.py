@@ -40,3 +40,4 @@ class ReplayOptions:
     plan_only: bool = False
     summary: str | None = None
     store: str | None = None
+    rerun: bool = False  # run all of it again, compare, print none of its text

@@ -150,6 +150,8 @@ class Recorder:
             finished=datetime.now(timezone.utc).isoformat(),
             torch=environment.torch_version(),
             threads=environment.torch_threads(),
+            libraries=environment.library_versions(),
+            processor=environment.processor(),
         )
         if messages.on_terminal() and not self._options.quiet:
             messages.say(

@@ -111,6 +111,7 @@ class _Replay:
         self._prepared = prepared
         self._overlay = overlay
         self._clock = summary.Clock()
+        self._variables = environment.relevant_variables()
 
     def go(self, belongs: Project) -> int:
         from .runtime import session
@@ -136,7 +137,7 @@ class _Replay:
 
     def _start(self, main: ModuleType) -> bool:
         from .runtime import session
-        from .runtime.replaying import Wish
+        from .runtime.tally import Wish
 
         prepared = self._prepared
         session.start_replay(
@@ -145,7 +146,13 @@ class _Replay:
                 store=self._store,
                 script=prepared.script,
                 edits=prepared.edits,
-                wish=Wish(prepared.selected, self._options.new),
+                wish=Wish(
+                    prepared.selected,
+                    self._options.new,
+                    scratch=self._options.rerun,
+                    thorough=self._options.rerun,
+                    silent=self._options.rerun,
+                ),
                 overlay=self._overlay,
                 report=self._report,
                 told=messages.say,
@@ -154,4 +161,7 @@ class _Replay:
         return True
 
     def _report(self, tally: Any, reason: str) -> None:
-        summary.report(self._prepared, tally, reason, self._clock, self._options.summary)
+        file = self._options.summary
+        summary.report(self._prepared, tally, reason, self._clock, file, self._variables)
+        if self._options.rerun:
+            summary.verdict(self._prepared.run, tally)

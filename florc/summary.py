@@ -8,10 +8,16 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import messages
+import click
+
+from . import causes, messages
 
 if TYPE_CHECKING:
     from .replaying import Prepared
+    from .runtime.runs import Run
+
+
+MAX_TOLD = 5  # inexact places; the summary has all
 
 
 class Clock:
@@ -25,14 +31,33 @@ class Clock:
         return self._read() - self._began
 
 
-def report(prepared: Prepared, tally: Any, reason: str, clock: Clock, file: str | None) -> None:
-    """Say what must be said, and write the summary if one is wanted."""
+def report(
+    prepared: Prepared, tally: Any, reason: str, clock: Clock, file: str | None, variables: dict[str, str]
+) -> None:
+    """Say what must be said, and write the summary if one is wanted.
+
+    variables: the environment variables that matter, as they were before the program ran.
+    """
     for note in tally.notes:
         messages.say(note)
-    for problem in tally.problems:
+    for problem in tally.problems[:MAX_TOLD]:
         messages.warning(f"not exact: {problem}")
+    if len(tally.problems) > MAX_TOLD:  # what differs once differs ever after
+        messages.warning(f"not exact: {len(tally.problems) - MAX_TOLD} more places differ")
+    if tally.problems:
+        tally.causes = causes.likely(prepared.run, tally.causes, variables)
+        for cause in tally.causes:
+            messages.say(f"a likely cause: {cause}")
     if file is not None:
         write(summary(prepared, tally, reason, clock.seconds()), file)
+
+
+def verdict(run: Run, tally: Any) -> None:
+    """Say on standard output whether a run repeats."""
+    states = f"{tally.state_equal} of {tally.state_compared} states"
+    writes = f"{tally.output_equal} of {tally.output_compared} writes"
+    repeats = "does not repeat" if tally.problems else "repeats"
+    click.echo(f"{run.run} of {run.script} {repeats}: {states} and {writes} as recorded")
 
 
 def summary(prepared: Prepared, tally: Any, reason: str, total: float) -> dict[str, Any]:
@@ -61,7 +86,11 @@ def summary(prepared: Prepared, tally: Any, reason: str, total: float) -> dict[s
         "probes": probes,
         "checks": {
             "state": {"compared": tally.state_compared, "equal": tally.state_equal},
-            "output": {"compared": tally.output_compared, "equal": tally.output_equal},
+            "output": {
+                "compared": tally.output_compared,
+                "equal": tally.output_equal,
+                "clocks": tally.output_clocks,
+            },
         },
         "seconds": {
             "setup": 0.0,
@@ -72,6 +101,7 @@ def summary(prepared: Prepared, tally: Any, reason: str, total: float) -> dict[s
         "refused": [],
         "started_again": reason,
         "problems": list(tally.problems),
+        "causes": list(tally.causes),
         "notes": list(tally.notes),
     }
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import process
-from .errors import CannotRestore
+from .difference import Teller
+from .errors import CannotRestore, StoreError
 from .graph import MARSHAL_VERSION, Base, Walk, digest, live_base
 from .live import Iterator
 from .restore import Build
@@ -22,7 +23,7 @@ from .roots import Namespace, Root
 from .store import BlobReader, BlobWriter
 
 DATED = b"datetime"  # in the contents of what holds a date or time: these differ from day to day
-MAX_NAMED = 5  # differences told by name; the rest are counted
+MAX_NAMED = 3  # differences told by name; the rest are counted
 
 
 def _names_of(root: Root) -> list[tuple[str, list[str]]]:
@@ -109,7 +110,7 @@ class Comparison:
     """Paths at which a live state differs from a checkpoint.
 
     Attributes:
-        wrong: real differences.
+        wrong: real differences, in words.
         clocks: only dates and times differ there (datetime.now cannot be journalled).
     """
 
@@ -182,11 +183,15 @@ class LiveState:
             for key in _keys(content)
             if key in walk.blobs
         }
-        self.entry_differences = [
-            walk.path(number) or "the names bound"
-            for number in self._differ
-            if number not in self._unfilled and not self._is_dated(number, walk.contents[number])
-        ]
+        self.entry_differences = self._words(
+            walk,
+            [
+                number
+                for number in self._differ
+                if number not in self._unfilled and not self._is_dated(number, walk.contents[number])
+            ],
+            self._recorded,
+        )
         # what is otherwise here than it was in the record goes back to the record's
         other = [n for n in self._differ if n in self._recorded and n not in self._unfilled]
         self._entry.update({number: self._recorded[number] for number in other})
@@ -228,18 +233,38 @@ class LiveState:
         ckpt = read_checkpoint(self._blobs, hashes)
         names = marshal.loads(self._blobs.get(hashes[1]))
         walk = Walk(self._root(frame, names), self.base, self._is_project).run()
-        wrong: list[str] = process.differences(ckpt.process, process.capture())
+        moved: list[str] = process.differences(ckpt.process, process.capture())
+        wrong: list[int] = []
         clocks: list[str] = []
         for number in self._differing(walk, ckpt.contents):
-            recorded = ckpt.contents.get(number) or self._entry.get(number) or self._recorded.get(number)
-            clockish = recorded is not None and differs_in_times(recorded, walk.contents[number])
-            (clocks if clockish else wrong).append(walk.path(number) or "the names bound")
-        return Comparison(wrong, clocks)
+            recorded = self._recorded_content(number, ckpt.contents)
+            if recorded is not None and differs_in_times(recorded, walk.contents[number]):
+                clocks.append(walk.path(number) or "the names bound")
+            else:
+                wrong.append(number)
+        return Comparison(self._words(walk, wrong, ckpt.contents) + moved, clocks)
+
+    def _recorded_content(self, number: int, contents: dict[int, bytes]) -> bytes | None:
+        """What the record has of a node, as far as it is kept."""
+        return contents.get(number) or self._entry.get(number) or self._recorded.get(number)
+
+    def _words(self, walk: Walk, numbers: list[int], contents: dict[int, bytes]) -> list[str]:
+        """The differences at these nodes; the first few with what is there and what was."""
+        teller = Teller(
+            lambda number: self._recorded_content(number, contents),
+            walk.contents,
+            walk.path,
+            self._fetch,
+            lambda key: bytes(walk.blobs[key].get()),
+        )
+        told = [teller.words(number) for number in numbers[:MAX_NAMED]]
+        return told + [walk.path(number) or "the names bound" for number in numbers[MAX_NAMED:]]
 
     def restore(self, hashes: list[str], frame: dict[str, Any]) -> dict[str, Any]:
         """Put a checkpoint's state back and verify it; the values for the frame's names.
 
-        Raises CannotRestore if the state did not come back bit for bit.
+        Raises StoreError, with nothing touched, if the checkpoint cannot be read; CannotRestore if the
+        state did not come back bit for bit.
         """
         ckpt = read_checkpoint(self._blobs, hashes)
         return self._put_back(ckpt, marshal.loads(self._blobs.get(hashes[1])), frame)
@@ -259,24 +284,27 @@ class LiveState:
         root = self._root(frame, names)
         contents = {number: ckpt.contents.get(number, self._entry.get(number, b"")) for number in self._union}
         contents.update(ckpt.contents)
-        build = Build(self.base, contents, self._fetch, self.allowed, self._recorded)
         live = Walk(root, self.base, self._is_project).run()
-        build.apply(
-            [
-                number
-                for number in self._union
-                if self._must_write(number, contents, live)
-                and (number in ckpt.contents or not is_iterator(contents[number]))
-            ]
+        written = [
+            number
+            for number in self._union
+            if self._must_write(number, contents, live)
+            and (number in ckpt.contents or not is_iterator(contents[number]))
+        ]
+        new = [number for number in ckpt.contents if number >= len(self.base.objects)]
+        kept = {key: self._fetch(key) for number in written + new for key in _keys(contents[number])}
+        build = Build(
+            self.base, contents, lambda key: kept.get(key) or self._late(key), self.allowed, self._recorded
         )
+        build.apply(written)
         values = {name: build.get(ref) for name, ref in marshal.loads(contents[0])[1]}
         build.fill()
         process.restore(ckpt.process)
         walk = Walk(self._root(values, names), self.base, self._is_project).run()
         wrong = self._differing(walk, ckpt.contents)
         if wrong:
-            paths = [walk.path(number) or "the names bound" for number in wrong[:MAX_NAMED]]
-            raise CannotRestore("did not come back as recorded: " + ", ".join(paths))
+            told = self._words(walk, wrong, ckpt.contents)
+            raise CannotRestore("did not come back as recorded: " + ", ".join(told[:MAX_NAMED]))
         return values
 
     def _must_write(self, number: int, contents: dict[int, bytes], live: Walk) -> bool:
@@ -284,6 +312,13 @@ class LiveState:
         if not content or number == 0:
             return False
         return live.contents.get(number) != content or _refers_to_new(content, len(self.base.objects))
+
+    def _late(self, key: str) -> bytes:
+        """The bytes of something that turned out to be needed once the program was touched."""
+        try:
+            return self._fetch(key)
+        except StoreError as error:
+            raise CannotRestore(str(error)) from None
 
     def _fetch(self, key: str) -> bytes:
         kept = self._entry_blobs.get(key)

@@ -1,8 +1,9 @@
 """Writing a replay's text, and going on where an earlier attempt had stopped.
 
-A replay that finds it cannot put a state back exactly starts again in a new process image, skipping
-nothing. What the first attempt had printed is not printed twice: the new one leaves out as many
-characters, and checks that they are the same.
+A replay that finds it cannot put a state back exactly starts again in a new process image, without the
+checkpoints it suspects; if that fails several times, or again at the same loop, skipping nothing. What an
+earlier attempt had printed is not printed twice: the new one leaves out as many characters, and checks that
+they are the same.
 """
 
 from __future__ import annotations
@@ -16,22 +17,30 @@ from typing import Any, NoReturn
 import xxhash
 
 VARIABLE = "FLORC_REPLAY_AGAIN"  # what an earlier attempt hands to the next
+ATTEMPTS = 3  # that use checkpoints; then one that skips nothing
 
 
 class Emitter:
-    """Gives text to the real streams."""
+    """Gives text to the real streams.
+
+    Attributes:
+        reason: why the attempt before this one gave up, in words; "" in the first.
+        banned: loops whose states earlier attempts suspect.
+        scratch: nothing is to be skipped any more.
+    """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
-        handed = json.loads(environment.get(VARIABLE, "null"))
+        handed = json.loads(environment.get(VARIABLE, "null")) or {}
         os.environ.pop(VARIABLE, None)
-        self.again = handed is not None
-        self.reason: str = handed["reason"] if handed else ""
-        self._left: int = handed["chars"] if handed else 0
-        self._digest: str = handed["digest"] if handed else ""
-        self._before = xxhash.xxh3_128()
+        self.reason: str = handed.get("reason", "")
+        self.banned: list[str] = handed.get("banned", [])
+        self.scratch: bool = handed.get("scratch", False)
+        self._printed: int = handed.get("chars", 0)  # by earlier attempts
+        self._digest: str = handed.get("digest", "")
+        self._right: bool = handed.get("right", True)  # all attempts so far have printed the same
         self.writers: dict[int, Callable[[str], Any]] = {}
-        self.chars = 0
-        self.hash = xxhash.xxh3_128()
+        self._chars = 0
+        self._hash = xxhash.xxh3_128()
         self.muted = False
 
     def __call__(self, fd: int, text: str) -> None:
@@ -39,32 +48,44 @@ class Emitter:
             return
         if fd == 1:
             text = self._not_yet(text)
-            self.chars += len(text)
-            self.hash.update(text.encode("utf-8", "surrogatepass"))
         if text:
             self.writers[fd](text)
 
     def _not_yet(self, text: str) -> str:
-        """What of the text the earlier attempt had not printed."""
-        if not self._left:
-            return text
-        seen, rest = text[: self._left], text[self._left :]
-        self._left -= len(seen)
-        self._before.update(seen.encode("utf-8", "surrogatepass"))
+        """What of the text the earlier attempts had not printed."""
+        left = max(self._printed - self._chars, 0)
+        seen, rest = text[:left], text[left:]
+        self._count(seen)
+        if left and self._chars == self._printed:
+            self._right = self._right and self._hash.hexdigest() == self._digest
+        self._count(rest)
         return rest
 
+    def _count(self, text: str) -> None:
+        self._chars += len(text)
+        self._hash.update(text.encode("utf-8", "surrogatepass"))
+
     def finish(self) -> bool:
-        """True if what an earlier attempt had printed was right."""
-        return not self.again or (not self._left and self._before.hexdigest() == self._digest)
+        """True if what earlier attempts had printed was right."""
+        return self._right and self._chars >= self._printed
+
+    def hand_over(self, reason: str, suspect: str) -> dict[str, Any]:
+        """What the next attempt needs to know."""
+        banned = [*self.banned, suspect]
+        hopeless = not suspect or suspect in self.banned or reason == self.reason or len(banned) >= ATTEMPTS
+        if self._chars >= self._printed:
+            printed, digest = self._chars, self._hash.hexdigest()
+        else:
+            printed, digest = self._printed, self._digest
+        text = {"chars": printed, "digest": digest, "right": self._right}
+        return {"reason": reason, "banned": banned, "scratch": hopeless, **text}
 
 
-def restart(emitter: Emitter, reason: str, environment: dict[str, str], folder: str) -> NoReturn:
+def restart(handed: dict[str, Any], environment: dict[str, str], folder: str) -> NoReturn:
     """Run the same command again in this process, from the beginning."""
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             stream.flush()
-    handed = {"reason": reason, "chars": emitter.chars, "digest": emitter.hash.hexdigest()}
     os.chdir(folder)
-    os.execve(
-        sys.executable, [sys.executable, *sys.orig_argv[1:]], {**environment, VARIABLE: json.dumps(handed)}
-    )
+    variables = {**environment, VARIABLE: json.dumps(handed)}
+    os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], variables)

@@ -11,6 +11,7 @@ for the journal; while replaying, an overlay folder that takes every write in pl
     files_listing.py  folders as the replay sees them
     files_calls.py    the stand-ins for open, os.stat, os.mkdir, ... that ask the view
     files_replay.py   FileReplayer: puts the stand-ins in place and takes them away
+    files_inputs.py   whether the files a run read are still what they were
     files_foreign.py  writers and readers that do not go through Python's open (torch.save, ...)
     patches.py        replace attributes and put them back
 
@@ -20,7 +21,7 @@ Events, all paths absolute and real:
                          kind "file", "dir", "link" (why holds its target) or "" (nothing there)
     ("write", path, version, size)   size: of what was there and stays (append, update), else 0
     ("read", path, version, key, why, size, mtime_ns)    of a path the run has itself written
-    ("input", path, size, mtime_ns)                      of a path it has not, once a path
+    ("input", path, size, mtime_ns, hash of its ends)    of a path it has not, once a path
     ("mkdir", path)  ("remove", path)  ("rename", src, dst)  ("symlink", path, target)  ("link", src, dst)
     ("opaque", path)     a database: what is read from and written to it is not followed
     ("left", path, size, mtime_ns)   at the end: what the run left at a path it wrote

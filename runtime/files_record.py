@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from . import files_audit, files_foreign
+from .files_inputs import MAX_LOOKED_INTO, fingerprint
 from .files_paths import RealPaths, nobodys
 from .patches import Patches
 
@@ -144,7 +145,8 @@ class FileRecorder:
                 return
             if len(self._inputs) < MAX_INPUTS:
                 self._inputs.add(path)
-                self._emit(("input", path, there.st_size, there.st_mtime_ns))
+                look = fingerprint(path, there.st_size) if len(self._inputs) <= MAX_LOOKED_INTO else ""
+                self._emit(("input", path, there.st_size, there.st_mtime_ns, look))
         if len(self._known) < MAX_INPUTS:
             self._known.add(name)
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from . import files_audit, files_calls, files_foreign
 from . import files_disk as disk
+from .files_inputs import Inputs
 from .files_state import Event
 from .files_view import View
 from .patches import Patches
@@ -42,15 +43,18 @@ class FileReplayer:
         is_probe: whether the running code is a probe: it reads without moving on, and what it writes under
             a name the record does not know is a real file.
         report: takes one sentence about what could not be served, before FileNotFoundError is raised.
+        changed: takes one sentence about a file that the run read, that is read again, and has changed since.
         ignore: whether an absolute path is florc's own (the store).
     """
 
     def __init__(self, overlay: Path, events: list[tuple[int, Event]], fetch: Callable[[str], bytes],
                  is_probe: Callable[[], bool], report: Callable[[str], None],
-                 ignore: Callable[[str], bool] = nothing_ignored) -> None:
+                 ignore: Callable[[str], bool] = nothing_ignored,
+                 changed: Callable[[str], None] = lambda words: None) -> None:
         disk.mkdirs(os.path.realpath(overlay))
         self._report = report
         self._view = View(overlay, events, fetch, is_probe, report, ignore)
+        self.inputs = Inputs((event for _, event in events), changed)
         self._patches = Patches()
         self._added: list[tuple[set[Any], Any]] = []
         self._defaults: list[tuple[FunctionType, tuple[Any, ...]]] = []
@@ -134,6 +138,8 @@ class FileReplayer:
     def _reader(self, original: Callable[..., Any], name: Any, call: Callable[[Any], Any]) -> Any:
         path = self._view.place(name)
         if path is None or not self._view.is_touched(path):
+            if path is not None:
+                self.inputs.opened(path)
             return call(name)
         return call(self._view.for_reading(path) or name)
 
@@ -186,8 +192,17 @@ class FileReplayer:
     def _guard_open(self, args: tuple[Any, ...]) -> None:
         name, mode, flags = args
         writing = flags & files_calls.WRITING or (not flags and mode and not set("wax+").isdisjoint(mode))
-        if writing and not isinstance(name, int) and disk.kind(os.fsdecode(name)) != "dir":
+        if isinstance(name, int):
+            return
+        if not writing:
+            self._guard_read(name)
+        elif disk.kind(os.fsdecode(name)) != "dir":
             self._guard((name,))                 # not for folders: tempfile "opens" them
+
+    def _guard_read(self, name: Any) -> None:
+        path = self._view.place(name)
+        if path is not None and self._view.node(path) is None:
+            self.inputs.opened(path)
 
     def _guard_rename(self, args: tuple[Any, ...]) -> None:
         self._guard(args[:1])

@@ -11,6 +11,7 @@ appear by number: two equal contents mean equal state.
 from __future__ import annotations
 
 import marshal
+import re
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -49,7 +50,7 @@ class Base:
         while number > 0:
             steps.append(edge_text(self.edges[number]))
             number = self.parents[number]
-        return "".join(reversed(steps)).lstrip(".")
+        return path_text(steps)
 
     def packed(self) -> bytes:
         """What the store keeps of it: paths and digests, no contents."""
@@ -217,7 +218,15 @@ class Walk:
                 edge = self.new_edges[number - self.first_new]
             steps.append(edge_text(edge))
             number = parent
-        return "".join(reversed(steps)).lstrip(".")
+        return path_text(steps)
+
+
+_REGISTERED = re.compile(r"\._(?:parameters|modules|buffers)\['(\w+)'\]")
+
+
+def path_text(steps: list[str]) -> str:
+    """A path from its steps, last one first; parameters and modules as they are written in a program."""
+    return _REGISTERED.sub(r".\1", "".join(reversed(steps)).lstrip("."))
 
 
 def edge_text(edge: Any) -> str:

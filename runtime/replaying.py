@@ -5,13 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter  # the real one, whatever stands in `time` later
 from typing import Any
 
 from .checkpoint import MAX_NAMED, LiveState
-from .clocks import reader
+from .clocks import differ_in_times, reader
 from .emitter import Emitter
 from .errors import CannotRestore, NeedsExecution, ReplayDone, StoreError
 from .guards import INERT, USEFUL_DEPTH, Guard, OpenLoop, Stack, keeps_locals
@@ -21,47 +20,11 @@ from .output import locate
 from .project import Project
 from .script import Iteration, LoopRun, Script
 from .store import BlobReader
+from .tally import Restart, Tally, Wish
 
 # What was executed is compared with its checkpoints within this many seconds, and this share of the replay's
 CHECK_GRACE, CHECK_SHARE = 5.0, 0.2
 MAX_PROBLEMS = 20  # inexact places told by name
-
-
-@dataclass
-class Tally:
-    """What a replay did, for its summary."""
-
-    executed: dict[int, set[int]] = field(default_factory=dict)  # main loop -> iterations
-    restored: dict[int, set[int]] = field(default_factory=dict)
-    blocks_skipped: int = 0
-    blocks_executed: int = 0
-    fired: dict[tuple[str, int], int] = field(default_factory=dict)
-    state_compared: int = 0
-    state_equal: int = 0
-    output_compared: int = 0
-    output_equal: int = 0
-    restore_seconds: float = 0.0
-    problems: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Wish:
-    """What the user asked for.
-
-    Attributes:
-        selected: main loop number -> iterations of --at; None without --at.
-        new_only: print only what probes write.
-        scratch: skip nothing: an earlier attempt could not put a state back exactly.
-    """
-
-    selected: dict[int, frozenset[int]] | None = None
-    new_only: bool = False
-    scratch: bool = False
-
-
-class Restart(BaseException):
-    """This attempt cannot go on exactly; the reason in words. The replay starts again, skipping nothing."""
 
 
 class ReplayLoop(OpenLoop):
@@ -167,6 +130,8 @@ class Replayer:
         self.on_jump: Callable[[int], None] = lambda position: None
         self._emit = emit
         self._told: set[str] = set()
+        self._damaged: set[str] = set()  # checkpoints that cannot be read
+        self._last_restored = ""  # the loop of which a state was put back last
         self._began, self._check_seconds = perf_counter(), 0.0
         self._main_numbers = {run.start: number for number, run in enumerate(script.main_loops)}
         self._probe_lines = edits.probes
@@ -203,11 +168,22 @@ class Replayer:
         run = loop.run
         loop.number = self._main_numbers[run.start]
         loop.wanted = self._wanted(loop)
-        kept = loop.skippable and run.ckpt and run.base and run.outcome
-        exit_kept = kept and not self.script.foreign(run.start, run.end)
-        if not loop.wanted and exit_kept and not self.wish.scratch:
-            self._skip(loop, self._state(loop, loop.locals()))
+        if loop.wanted or self.wish.scratch or not (run.base and self._exit_kept(loop, run.start)):
+            return
+        if self._skip(loop, self._state(loop, loop.locals())):
             self.tally.restored.setdefault(loop.number, set()).update(range(len(loop.run.iterations)))
+        else:
+            loop.wanted = [len(run.iterations) - 1]
+
+    def _exit_kept(self, loop: ReplayLoop, start: int) -> bool:
+        """True if the state at the loop's exit may be put back by a skip from the event at `start`."""
+        run = loop.run
+        kept = loop.skippable and run.ckpt and run.outcome and self._trusts(run.ckpt, run.block)
+        return bool(kept) and not self.script.foreign(start, run.end)
+
+    def _trusts(self, ckpt: list[str] | None, block: str) -> bool:
+        """False for checkpoints that are damaged, or of a loop whose states an earlier attempt suspects."""
+        return ckpt is not None and ckpt[0] not in self._damaged and block not in self.wish.banned
 
     def _wanted(self, loop: ReplayLoop) -> list[int]:
         """The iterations that must run, in order."""
@@ -221,7 +197,8 @@ class Replayer:
         for i in self._unskippable(run):
             if i not in wanted:
                 wanted.append(i)
-        if last >= 0 and not (loop.skippable and run.ckpt and run.outcome) and last not in wanted:
+        kept = loop.skippable and run.ckpt and run.outcome and self._trusts(run.ckpt, run.block)
+        if last >= 0 and not kept and last not in wanted:
             wanted.append(last)  # the way out of this loop must be gone
         wanted.sort()
         return wanted
@@ -232,9 +209,9 @@ class Replayer:
 
     def _enter_block(self, loop: ReplayLoop) -> None:
         run = loop.run
-        kept = loop.skippable and run.ckpt and run.base and run.outcome and not self.wish.scratch
-        usable = kept and not self.script.foreign(run.start, run.end)
-        if not usable or self.edits.touch(run.hits):
+        usable = run.base and not self.wish.scratch and self._exit_kept(loop, run.start)
+        asked = self.showing and self.edits.touch(run.hits)  # under --at only in the chosen iterations
+        if not usable or asked:
             self._execute(loop, keep=bool(run.ckpt and run.base))
             return
         state = self._state(loop, loop.locals())
@@ -242,8 +219,10 @@ class Replayer:
             # memory that nobody has filled yet differs too (torch.empty): the exit will tell
             self._execute(loop, keep=state is not None)
             return
-        self._skip(loop, state)
-        self.tally.blocks_skipped += 1
+        if self._skip(loop, state):
+            self.tally.blocks_skipped += 1
+        else:
+            self._execute(loop, keep=False)
 
     def _execute(self, loop: ReplayLoop, keep: bool) -> None:
         """Run a block; with `keep`, its exit will be compared with the recorded one."""
@@ -273,23 +252,36 @@ class Replayer:
             self.note(f"{loop.block}: {error}; executed instead")
             return None
 
-    def _skip(self, loop: ReplayLoop, state: LiveState | None) -> None:
+    def _skip(self, loop: ReplayLoop, state: LiveState | None) -> bool:
+        """Put the exit state back; False if its checkpoint cannot be read."""
         assert loop.run.ckpt is not None
         values = self._restore(loop, state, loop.run.ckpt, loop.locals())
+        if values is None:
+            return False
         loop.bind(values)
         loop.skipped = True
         self._move(loop, loop.run.end)
+        return True
 
     def _restore(
         self, loop: ReplayLoop, state: LiveState | None, ckpt: list[str], names: dict[str, Any]
-    ) -> dict[str, Any]:
+    ) -> dict[str, Any] | None:
+        """Put a state back; the values for the frame's names, None if the checkpoint cannot be read.
+
+        What fails after that has touched the program: the replay starts again without this loop's states.
+        """
         started = perf_counter()
+        self._last_restored = loop.block
         try:
             if state is None:
                 raise CannotRestore("its entry state was not kept")
             values = state.restore(ckpt, names)
-        except (CannotRestore, StoreError, NeedsExecution) as error:
-            raise self._stop(Restart(f"{loop.block}: {error}")) from None
+        except StoreError as error:
+            self._damaged.add(ckpt[0])
+            self.note(f"{loop.block}: {error}; an earlier state is used")
+            return None
+        except (CannotRestore, NeedsExecution) as error:
+            raise self._stop(Restart(f"{loop.block}: {error}", self._last_restored)) from None
         except (
             ArithmeticError,
             LookupError,
@@ -299,7 +291,8 @@ class Replayer:
             RuntimeError,
             ImportError,
         ) as error:
-            raise self._stop(Restart(f"{loop.block}: {type(error).__name__}: {error}")) from None
+            words = f"{loop.block}: {type(error).__name__}: {error}"
+            raise self._stop(Restart(words, self._last_restored)) from None
         self.skipped_any = True
         self.tally.restore_seconds += perf_counter() - started
         return values
@@ -341,7 +334,7 @@ class Replayer:
         if loop.iteration < 0 or loop.done:
             return
         run = loop.run.iterations[loop.iteration]
-        if loop.iteration not in loop.wanted or not run.blocks or self.wish.scratch:
+        if not run.blocks or self.wish.scratch:
             loop.ran_block = True
         book = self.tally.executed if loop.ran_block else self.tally.restored
         book.setdefault(loop.number, set()).add(loop.iteration)
@@ -360,8 +353,10 @@ class Replayer:
             and loop.state is not None
             and self._compare(loop, loop.state, ckpt, loop.all_names(), f"at iteration {loop.iteration}")
         ):
-            loop.bind(self._restore(loop, loop.state, ckpt, loop.all_names()))
-            return True
+            values = self._restore(loop, loop.state, ckpt, loop.all_names())
+            if values is not None:
+                loop.bind(values)
+                return True
         return False
 
     def _check_entry(self, loop: ReplayLoop) -> None:
@@ -403,15 +398,18 @@ class Replayer:
     def _jump(self, loop: ReplayLoop, target: int | None) -> bool:
         """Go to the checkpoint nearest before the target (None: the loop's exit). False: just run on."""
         run, here = loop.run, self.cursor.position
-        exit_kept = run.ckpt and loop.skippable and run.outcome and not self.script.foreign(here, run.end)
-        if target is None and exit_kept:
-            return self._jump_to_exit(loop)
+        if target is None and self._exit_kept(loop, here) and self._jump_to_exit(loop):
+            return True
         last = len(run.iterations) - 1 if target is None else target
         for i in range(last, loop.iteration, -1):
             ckpt = run.iterations[i].ckpt
-            if ckpt and loop.state is not None and not self.script.foreign(here, run.iterations[i].start):
+            if ckpt is None or loop.state is None or not self._trusts(ckpt, run.block):
+                continue
+            if self.script.foreign(here, run.iterations[i].start):
+                continue
+            values = self._restore(loop, loop.state, ckpt, loop.all_names())
+            if values is not None:
                 self._book_jump(loop, i)
-                values = self._restore(loop, loop.state, ckpt, loop.all_names())
                 self._move(loop, run.iterations[i].start + 1)
                 loop.iteration = i
                 loop.bind(values)
@@ -420,8 +418,11 @@ class Replayer:
 
     def _jump_to_exit(self, loop: ReplayLoop) -> bool:
         assert loop.run.ckpt is not None
-        self._book_jump(loop, len(loop.run.iterations))
         values = self._restore(loop, loop.state, loop.run.ckpt, loop.all_names())
+        if values is None:
+            loop.wanted.append(len(loop.run.iterations) - 1)  # the way out must be gone
+            return False
+        self._book_jump(loop, len(loop.run.iterations))
         self._move(loop, loop.run.end)
         loop.bind(values)
         loop.done = True
@@ -484,7 +485,8 @@ class Replayer:
 
     def _may_check(self) -> bool:
         """True while the comparisons of what was executed take but a part of the replay's time."""
-        return self._check_seconds < CHECK_GRACE + CHECK_SHARE * (perf_counter() - self._began)
+        allowed = CHECK_GRACE + CHECK_SHARE * (perf_counter() - self._began)
+        return self.wish.thorough or self._check_seconds < allowed
 
     def _compare(
         self, loop: ReplayLoop, state: LiveState, ckpt: list[str], names: dict[str, Any], where: str
@@ -565,6 +567,8 @@ class Replayer:
         self.tally.output_compared += 1
         if recorded == text:
             self.tally.output_equal += 1
+        elif differ_in_times(recorded, text):
+            self.tally.output_clocks += 1  # a clock that is not journalled: the recorded text is what counts
         else:
             self.inexact(f"{event[2]}:{event[3]} now writes {text[:60]!r}, recorded was {recorded[:60]!r}")
         self.recorded(1, recorded)
@@ -575,7 +579,7 @@ class Replayer:
             self._out(fd, text)
 
     def _out(self, fd: int, text: str) -> None:
-        if self.showing:
+        if self.showing and not self.wish.silent:
             self._emit(fd, text)
 
     def clock(self, name: str, value: Any, frame: Any) -> Any:
@@ -616,7 +620,7 @@ class Replayer:
     def inexact(self, words: str) -> None:
         """Something differs from the record. If anything was skipped so far, try again without."""
         if self.skipped_any and not self.wish.scratch:
-            raise self._stop(Restart(words))
+            raise self._stop(Restart(words, self._last_restored))
         self.problem(words)
 
     def _stop(self, end: BaseException) -> BaseException:

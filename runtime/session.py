@@ -13,13 +13,14 @@ import shutil
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 from . import files_audit, live
 from .clocks import Clocks, reader
 from .emitter import Emitter, restart
+from .entropy import Entropy
 from .errors import NeedsExecution, ReplayDone
 from .files import FileRecorder, FileReplayer
 from .guards import INERT, Guard
@@ -28,8 +29,9 @@ from .isolation import NoProbe
 from .lockstep import Edits
 from .output import Tap, streams
 from .recording import Recorder
-from .replaying import Replayer, Restart, Tally, Wish
+from .replaying import Replayer
 from .script import Script
+from .tally import Restart, Tally, Wish
 
 FILE_LIMIT = 64 << 20  # bytes of one file kept: a prior content, or one that the run reads back
 EXIT_INEXACT = 65
@@ -81,6 +83,7 @@ class _Session:
         self.pid = os.getpid()
         self.taps: list[tuple[int, Tap]] = []
         self.clocks: Clocks | None = None
+        self.entropy: Entropy | None = None
         self.watcher: Watcher | None = None
 
     def is_mine(self) -> bool:
@@ -93,9 +96,16 @@ class _Session:
         self.files.install()
         self.clocks = Clocks(read_clock)
         self.clocks.install()
-        self.watcher = Watcher({"numpy.random": seeds["numpy"], "torch": self.files.patch_torch})
+        self.entropy = Entropy(read_clock)
+        self.entropy.install()
+        self.watcher = Watcher({"numpy.random": seeds["numpy"], "torch": self._on_torch})
         for number, stream in streams():
             self._tap(number, stream)
+
+    def _on_torch(self, torch: Any) -> None:
+        self.files.patch_torch(torch)
+        if self.entropy is not None:
+            self.entropy.on_torch(torch)
 
     def _tap(self, number: int, stream: Any) -> None:
         def write(text: str) -> Any:
@@ -127,9 +137,14 @@ class _Session:
             tap.remove()
         if self.watcher is not None:
             self.watcher.remove()
-        if self.clocks is not None:
-            self.clocks.remove()
+        self.remove_readers()
         self.files.uninstall()
+
+    def remove_readers(self) -> None:
+        """The program reads the real clock and the real entropy again."""
+        for reading in (self.clocks, self.entropy):
+            if reading is not None:
+                reading.remove()
 
 
 class _Recording(_Session):
@@ -200,8 +215,8 @@ def _forget() -> None:
     if isinstance(_active, _Replaying):
         for _, tap in _active.taps:
             tap.remove()
-    if _active is not None and _active.clocks is not None:
-        _active.clocks.remove()
+    if _active is not None:
+        _active.remove_readers()
     if not isinstance(_active, _Recording):
         _active = None
     else:
@@ -242,7 +257,11 @@ def start_replay(config: ReplayConfig) -> None:
         config.run_dir,
         config.script,
         config.edits,
-        Wish(config.wish.selected, config.wish.new_only, config.wish.scratch or _emitter.again),
+        replace(
+            config.wish,
+            scratch=config.wish.scratch or _emitter.scratch,
+            banned=frozenset(_emitter.banned),
+        ),
         _emitter,
     )
     events = [
@@ -255,6 +274,7 @@ def start_replay(config: ReplayConfig) -> None:
         lambda: replayer.is_probe(sys._getframe(1)),
         replayer.inexact,
         _ignorer(os.path.realpath(config.store)),
+        replayer.problem,
     )
     replayer.tally.notes.extend(config.script.notes)
     replayer.on_jump = lambda position: files.skip_to(position - 1)
@@ -338,17 +358,20 @@ def finish(code: int, error: BaseException | None = None) -> int:
         session.run.finish(code, isinstance(error, KeyboardInterrupt))
         return code
     assert isinstance(session, _Replaying) and _config is not None and _emitter is not None
-    return _finish_replay(session.run, code, error)
+    return _finish_replay(session, code, error)
 
 
-def _finish_replay(replayer: Replayer, code: int, error: BaseException | None) -> int:
+def _finish_replay(session: _Replaying, code: int, error: BaseException | None) -> int:
     assert _config is not None and _emitter is not None
+    replayer = session.run
     if isinstance(error, (Restart, NeedsExecution)):
         words = str(error) or "a value was needed that no checkpoint holds"
         if not replayer.wish.scratch:
-            _config.told(f"starting again without skipping: {words}")
+            handed = _emitter.hand_over(words, getattr(error, "suspect", ""))
+            how = "without skipping" if handed["scratch"] else f"without the states of {handed['banned'][-1]}"
+            _config.told(f"starting again {how}: {words}")
             shutil.rmtree(_config.overlay, ignore_errors=True)
-            restart(_emitter, words, _config.environment, _config.folder)
+            restart(handed, _config.environment, _config.folder)
         replayer.problem(words)
     if replayer.script.stopped:
         replayer.problem(f"recording had stopped before the program ended ({replayer.script.stopped})")
@@ -362,5 +385,7 @@ def _finish_replay(replayer: Replayer, code: int, error: BaseException | None) -
         replayer.problem(f"the program exits with {code}, recorded was {replayer.script.exit_code}")
     if not _emitter.finish():
         replayer.problem("what was printed before starting again was not what this attempt printed")
+    if replayer.tally.problems:
+        replayer.tally.causes += session.files.inputs.changes()
     _config.report(replayer.tally, _emitter.reason)
     return EXIT_INEXACT if replayer.tally.problems else code

@@ -25,14 +25,14 @@ def handed(emitter: Emitter, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """The environment that a restart gives to the next attempt."""
     given: list[dict[str, str]] = []
     monkeypatch.setattr(os, "execve", lambda path, words, environment: given.append(environment))
-    module.restart(emitter, "why", {"A": "1"}, os.getcwd())
+    module.restart(emitter.hand_over("why", "t.py::for#0"), {"A": "1"}, os.getcwd())
     return given[0]
 
 
 def test_a_first_attempt_gives_out_everything():
     emitter, out = attempt({}, ["a\n", "", "b"])
     assert out == ["a\n", "b"]
-    assert not emitter.again
+    assert (emitter.reason, emitter.banned, emitter.scratch) == ("", [], False)
     assert emitter.finish()
 
 
@@ -45,7 +45,7 @@ def test_nothing_goes_out_while_muted_or_to_a_stream_that_is_not_there(fd):
     del emitter.writers[fd]
     emitter(fd, "x")
     assert out == []
-    assert emitter.chars == 0
+    assert emitter.hand_over("why", "")["chars"] == 0
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_a_second_attempt_leaves_out_what_was_printed_and_checks_it(
     emitter, out = attempt(environment, second)
     assert "".join(out) == wanted
     assert emitter.finish() is right
-    assert (emitter.again, emitter.reason) == (True, "why")
+    assert (emitter.reason, emitter.banned) == ("why", ["t.py::for#0"])
 
 
 def test_text_on_standard_error_is_neither_counted_nor_left_out(monkeypatch):
@@ -99,5 +99,35 @@ def test_a_restart_runs_the_same_command_in_the_first_folder(monkeypatch, tmp_pa
     monkeypatch.setattr("sys.orig_argv", ["python", "-m", "florc", "replay", "train.py"])
     monkeypatch.setattr("sys.executable", "/bin/python")
     monkeypatch.chdir(os.getcwd())  # is put back at the end
-    module.restart(attempt({}, [])[0], "why", {}, str(tmp_path))
+    module.restart(attempt({}, [])[0].hand_over("why", ""), {}, str(tmp_path))
     assert ran == [(str(tmp_path), "/bin/python", ["/bin/python", "-m", "florc", "replay", "train.py"])]
+
+
+def test_three_attempts_print_a_text_once(monkeypatch):
+    first = handed(attempt({}, ["ab\n"])[0], monkeypatch)
+    shorter = handed(attempt(first, ["a"])[0], monkeypatch)  # gave up before it had come so far
+    longer = handed(attempt(first, ["ab\nc"])[0], monkeypatch)
+    for environment, wanted in ((shorter, "cd\n"), (longer, "d\n")):
+        emitter, out = attempt(environment, ["ab\n", "cd\n"])
+        assert "".join(out) == wanted
+        assert emitter.finish()
+    assert not attempt(longer, ["ab\n", "xd\n"])[0].finish()
+
+
+@pytest.mark.parametrize(
+    ("suspects", "scratch"),
+    [
+        pytest.param(["a"], [False], id="one loop"),
+        pytest.param(["a", "b", "c"], [False, False, True], id="three loops"),
+        pytest.param(["a", "a"], [False, True], id="the same again"),
+        pytest.param([""], [True], id="no checkpoint to suspect"),
+    ],
+)
+def test_attempts_leave_out_what_is_suspected_and_in_the_end_everything(monkeypatch, suspects, scratch):
+    environment: dict[str, str] = {}
+    for number, suspect in enumerate(suspects):
+        emitter = attempt(environment, [])[0]
+        given = emitter.hand_over(f"why {number}", suspect)
+        assert given["banned"] == suspects[: number + 1]
+        assert given["scratch"] is scratch[number]
+        environment = {VARIABLE: json.dumps(given)}

@@ -1,0 +1,75 @@
+"""`florc verify`: is what a run's files hold still what was written; with --rerun, does the run repeat."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from . import project, replaying, startup
+from .errors import EXIT_INEXACT, EXIT_REFUSED, FlorcError
+from .options import ReplayOptions, Target
+from .runtime import runs
+from .runtime.errors import StoreError
+from .runtime.store import BlobReader
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What reading every payload of a run showed."""
+
+    payloads: int
+    size: int  # bytes
+    faults: tuple[str, ...]
+
+
+def verify(name: str | None, store_name: str | None, rerun: bool) -> int:
+    """Check a run (default: the newest), and tell on standard output; 0, or 65 if something is wrong."""
+    store = project.store_folder(store_name)
+    run = runs.load(store, name) if name is not None else _newest(store)
+    verdict = read_all(run)
+    for fault in verdict.faults:
+        click.echo(f"{run.run}: {fault}")
+    if not rerun:
+        click.echo(
+            f"{run.run}: {verdict.payloads} payloads, {verdict.size} bytes, "
+            + (f"{len(verdict.faults)} damaged" if verdict.faults else "all as they were written")
+        )
+        return EXIT_INEXACT if verdict.faults else 0
+    return _rerun(run, store)
+
+
+def _newest(store: Path) -> runs.Run:
+    found = runs.all_runs(store)
+    if not found:
+        message = f"no runs in {store}"
+        raise FlorcError(message, hint="record one with: florc record SCRIPT", exit_code=EXIT_REFUSED)
+    return found[-1]
+
+
+def read_all(run: runs.Run) -> Verdict:
+    """Read and check every payload of a run."""
+    reader = BlobReader(run.folder)
+    faults, size = [], 0
+    for key in reader.keys():  # noqa: SIM118 (no mapping)
+        try:
+            size += len(reader.get(key))
+        except StoreError as error:
+            faults.append(error.message)
+    return Verdict(len(reader.keys()), size, tuple(faults))
+
+
+def _rerun(run: runs.Run, store: Path) -> int:
+    """Run the recorded program again and compare every state and line; its text is not printed."""
+    startup.pin_hash_seed(run.hash_seed)  # begins again, from the present folder
+    if run.module:
+        target = Target(run.script, is_module=True)
+    else:
+        target = Target(os.path.join(os.path.realpath(store.parent), run.script))
+    if os.path.isdir(run.cwd):
+        os.chdir(run.cwd)
+    if not run.module:
+        target = Target(os.path.relpath(target.name))
+    return replaying.replay(ReplayOptions(target, run.run, store=str(store), rerun=True))

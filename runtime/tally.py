@@ -1,0 +1,58 @@
+"""What is asked of a replay, what it did, and how an attempt of it ends before its time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Tally:
+    """What a replay did, for its summary."""
+
+    executed: dict[int, set[int]] = field(default_factory=dict)  # main loop -> iterations
+    restored: dict[int, set[int]] = field(default_factory=dict)
+    blocks_skipped: int = 0
+    blocks_executed: int = 0
+    fired: dict[tuple[str, int], int] = field(default_factory=dict)
+    state_compared: int = 0
+    state_equal: int = 0
+    output_compared: int = 0
+    output_equal: int = 0
+    output_clocks: int = 0  # lines that differ and whose statement reads a clock
+    restore_seconds: float = 0.0
+    problems: list[str] = field(default_factory=list)
+    causes: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the user asked for.
+
+    Attributes:
+        selected: main loop number -> iterations of --at; None without --at.
+        new_only: print only what probes write.
+        scratch: skip nothing.
+        thorough: compare every checkpoint with what was executed, however long that takes.
+        silent: print nothing at all.
+        banned: loops whose states an earlier attempt could not put back exactly.
+    """
+
+    selected: dict[int, frozenset[int]] | None = None
+    new_only: bool = False
+    scratch: bool = False
+    thorough: bool = False
+    silent: bool = False
+    banned: frozenset[str] = frozenset()
+
+
+class Restart(BaseException):
+    """This attempt cannot go on exactly; the reason in words. The replay starts again.
+
+    Attributes:
+        suspect: the loop whose states are not to be put back again; "": skip nothing at all.
+    """
+
+    def __init__(self, words: str, suspect: str = "") -> None:
+        super().__init__(words)
+        self.suspect = suspect
