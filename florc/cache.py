@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import marshal
 import os
 import sys
@@ -10,6 +11,8 @@ from pathlib import Path
 from types import CodeType
 
 from . import __version__
+from .runtime import private
+from .runtime.key import Key
 
 FOLDER = "cache"
 SUFFIX = ".code"
@@ -21,11 +24,19 @@ _DIGEST_SIZE = 16
 class CodeCache:
     """A folder of marshalled code objects, named by a hash of everything they depend on.
 
-    Reading trusts nothing: an entry that is damaged is no entry. Failing to write is no error.
+    Reading trusts nothing: an entry that this key has not signed, under this name, is no entry. Failing to
+    write is no error. With a key that is not kept, nothing is.
     """
 
-    def __init__(self, store: Path) -> None:
+    def __init__(self, store: Path, key: Key) -> None:
         self._folder = store / FOLDER
+        self._secret = key.derive(b"cache") if key.kept else None
+
+    def _mac(self, name: str, payload: bytes) -> bytes:
+        """What stands before an entry: no one without the key can make it, for no other name."""
+        made = hashlib.blake2b(name.encode("ascii"), key=self._secret or b"", digest_size=_DIGEST_SIZE)
+        made.update(payload)
+        return made.digest()
 
     def key(self, file: str, path: str, source: bytes) -> str:
         """The name of the entry for one module: source, names, and the versions of all that made the code."""
@@ -39,11 +50,13 @@ class CodeCache:
     def get(self, key: str) -> CodeType | None:
         """The code kept under `key`, None if there is none that can be trusted."""
         path = self._folder / (key + SUFFIX)
+        if self._secret is None:
+            return None
         try:
             data = path.read_bytes()
             digest, payload = data[:_DIGEST_SIZE], data[_DIGEST_SIZE:]
-            # marshal crashes the interpreter on damaged bytes: look at the digest first
-            if hashlib.blake2b(payload, digest_size=_DIGEST_SIZE).digest() != digest:
+            # marshal crashes the interpreter on damaged bytes, and runs what others made
+            if not hmac.compare_digest(self._mac(key, payload), digest):
                 return None
             code = marshal.loads(payload)
             os.utime(path)
@@ -53,12 +66,13 @@ class CodeCache:
 
     def put(self, key: str, code: CodeType) -> None:
         """Keep `code` under `key`, if the store lets us."""
+        if self._secret is None:
+            return
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            private.make_folder(self._folder.parent)
+            private.make_folder(self._folder)
             payload = marshal.dumps(code)
-            aside = self._folder / f"{key}.{os.getpid()}"
-            aside.write_bytes(hashlib.blake2b(payload, digest_size=_DIGEST_SIZE).digest() + payload)
-            os.replace(aside, self._folder / (key + SUFFIX))
+            private.write(self._folder / (key + SUFFIX), self._mac(key, payload) + payload)
             self._forget_oldest()
         except (OSError, ValueError):
             pass  # the code is only transformed again the next time

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -92,9 +91,7 @@ def verify(run: str | None, rerun: bool, store: str | None) -> Callable[[], int]
 
 
 def _description(run: Run) -> dict[str, Any]:
-    facts = asdict(run)
-    more = facts.pop("more")
-    return {**facts, "folder": str(run.folder), "status": run.state, **more}
+    return {**store_runs.facts(run), "folder": str(run.folder), "status": run.state}
 
 
 def _row(run: Run) -> tuple[str, ...]:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from .runtime import private
+
 STORE_VARIABLE = "FLORC_DIR"
 STORE_NAME = ".florc"
 IGNORE_ALL = "# made by florc: nothing in here belongs into version control\n*\n"
@@ -23,11 +25,11 @@ def store_folder(option: str | None) -> Path:
 
 
 def prepare_store(store: Path) -> None:
-    """Create the store, with its own .gitignore; raise OSError where that fails."""
-    store.mkdir(parents=True, exist_ok=True)
+    """Create the store, private, with its own .gitignore; raise OSError where that fails."""
+    private.make_folder(store)
     ignore = store / ".gitignore"
     if not ignore.exists():
-        ignore.write_text(IGNORE_ALL, encoding="utf-8")
+        private.write(ignore, IGNORE_ALL.encode("utf-8"))
 
 
 def git_root(folder: str) -> str | None:

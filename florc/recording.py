@@ -13,7 +13,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, TypeVar
 
-from . import __version__, environment, gitinfo, messages, project, runner, startup
+from . import __version__, environment, gitinfo, messages, project, runner, startup, trust
 from .cache import CodeCache
 from .errors import EXIT_USAGE, FlorcError
 from .hook import Hooks, Source
@@ -55,7 +55,8 @@ class Recorder:
         self._options = options
         self._store = store
         self._project = belongs
-        self._loader = RecordLoader(CodeCache(store))
+        self._key = trust.signing_key()
+        self._loader = RecordLoader(CodeCache(store, self._key))
         self._run: runs.Run | None = None
         self._told = False
 
@@ -71,6 +72,7 @@ class Recorder:
         """Make the run and start the session; False, with a warning, if that is not possible."""
         try:
             project.prepare_store(self._store)
+            trust.check_store(self._store, recording=True)
             self._run = self._create()
         except StoreError as error:
             raise FlorcError(error.message, hint=error.hint, exit_code=EXIT_USAGE) from None
@@ -85,6 +87,7 @@ class Recorder:
             self._store,
             self._options.name,
             script_id(target, self._store),
+            key=self._key,
             module=target.is_module,
             argv=self._options.args,
             cwd=os.getcwd(),
@@ -105,6 +108,7 @@ class Recorder:
         session.start_record(
             session.RecordConfig(
                 run_dir=self._run.folder,
+                seal=self._run.seal,
                 store=self._store,
                 script=self._run.script,
                 overhead=self._options.overhead,

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from . import environment, messages, planning, project, runner, selection, startup, summary
+from . import environment, messages, planning, project, runner, selection, startup, summary, trust
 from .errors import EXIT_REFUSED, FlorcError
 from .hook import Hooks, Source, plain
 from .matching import FileMatch, carried, edits_of, match_project
@@ -33,6 +33,7 @@ class Prepared:
     """A replay that may begin.
 
     matches: file id -> how the edited file goes with the recorded one.
+    flaws: why the record is not whole, in words.
     """
 
     run: runs.Run
@@ -40,12 +41,14 @@ class Prepared:
     matches: dict[str, FileMatch]
     edits: Edits
     selected: dict[int, frozenset[int]] | None = None
+    flaws: tuple[str, ...] = ()
 
 
 def replay(options: ReplayOptions) -> int:
     """Replay the program; its exit code, or 65 if the replay is not exact."""
     folder = runner.locate(options.target)
     store = project.store_folder(options.store)
+    trust.check_store(store)
     run = _find(options, store)
     startup.pin_hash_seed(run.hash_seed)
     prepared = prepare(run, folder, options)
@@ -80,17 +83,20 @@ def _find(options: ReplayOptions, store: Path) -> runs.Run:
 
 def prepare(run: runs.Run, folder: str, options: ReplayOptions) -> Prepared:
     """Read the run and match every recorded file; FlorcError (69) if it is another program now."""
-    script = parse(journal.read(run.folder))
+    read = journal.read(run.folder, run.seal)
+    flaws = trust.flaws(run, read)
+    script = parse(read.events)
     matches = match_project(script, folder)
     if not matches:
-        raise FlorcError(f"run {run.run} ended before its program began", exit_code=EXIT_REFUSED)
+        why = f"is of no use: {'; '.join(flaws)}" if flaws else "ended before its program began"
+        raise FlorcError(f"run {run.run} {why}", exit_code=EXIT_REFUSED)
     edits = edits_of(matches)
     held = carried(matches) if options.at is not None else []
     if held:
         message = f"--at: the added lines carry something from one iteration to the next ({', '.join(held)})"
         raise FlorcError(message, hint="replay without --at")
     selected = selection.select(options.at, script, edits) if options.at is not None else None
-    return Prepared(run, script, matches, edits, selected)
+    return Prepared(run, script, matches, edits, selected, flaws)
 
 
 def _recorded_variables(run: runs.Run) -> None:
@@ -143,6 +149,8 @@ class _Replay:
         session.start_replay(
             session.ReplayConfig(
                 run_dir=prepared.run.folder,
+                seal=prepared.run.seal,
+                flaws=prepared.flaws,
                 store=self._store,
                 script=prepared.script,
                 edits=prepared.edits,

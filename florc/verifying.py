@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 
-from . import project, replaying, startup
+from . import project, replaying, startup, trust
 from .errors import EXIT_INEXACT, EXIT_REFUSED, FlorcError
 from .options import ReplayOptions, Target
-from .runtime import runs
+from .runtime import journal, runs
 from .runtime.errors import StoreError
 from .runtime.store import BlobReader
 
@@ -50,14 +50,18 @@ def _newest(store: Path) -> runs.Run:
 
 
 def read_all(run: runs.Run) -> Verdict:
-    """Read and check every payload of a run."""
-    reader = BlobReader(run.folder)
-    faults, size = [], 0
+    """Read and check the journal and every payload of a run."""
+    read = journal.read(run.folder, run.seal)
+    reader = BlobReader(run.folder, run.seal)
+    faults, size = list(trust.flaws(run, read)), 0
     for key in reader.keys():  # noqa: SIM118 (no mapping)
         try:
             size += len(reader.get(key))
         except StoreError as error:
             faults.append(error.message)
+    missing = max((event[3] for event in read.events if event[0] == "E"), default=0) - len(reader.keys())
+    if missing > 0:
+        faults.append(f"{missing} payloads are missing")
     return Verdict(len(reader.keys()), size, tuple(faults))
 
 

@@ -52,7 +52,7 @@ class Snapshots:
         dated = {number: content for number, content in walk.contents.items() if DATED in content}
         entry = marshal.dumps((walk.contents, process.capture()) if full else (dated, {}), MARSHAL_VERSION)
         kept = marshal.dumps((base.packed(), names, entry), MARSHAL_VERSION)
-        return base, self._blobs.put(kept)
+        return base, self._blobs.put(kept, sealed=True)
 
     def take(self, base: Base, root: Root) -> tuple[list[str], list[str], list[Any]]:
         """Write a checkpoint of the state below root.
@@ -69,7 +69,8 @@ class Snapshots:
         names = marshal.dumps(_names_of(root), MARSHAL_VERSION)
         entry = [number for number in sorted(contents) if number < walk.first_new]
         changed = marshal.dumps(entry, MARSHAL_VERSION)
-        return [self._blobs.put(delta), self._blobs.put(names), self._blobs.put(changed)], opaque, walk.graphs
+        hashes = [self._blobs.put(part, sealed=True) for part in (delta, names, changed)]
+        return hashes, opaque, walk.graphs
 
     def _put_blobs(self, walk: Walk, contents: dict[int, bytes]) -> None:
         wanted = {key for content in contents.values() for key in _keys(content)}
@@ -137,7 +138,7 @@ def _both_times(left: Any, right: Any) -> bool:
 
 
 def read_checkpoint(blobs: BlobReader, hashes: list[str]) -> Checkpoint:
-    contents, state, lost, opaque = marshal.loads(blobs.get(hashes[0]))
+    contents, state, lost, opaque = marshal.loads(blobs.get_sealed(hashes[0]))
     return Checkpoint(contents, state, lost, opaque)
 
 
@@ -162,14 +163,14 @@ class LiveState:
         is_project: Callable[[str], bool],
     ) -> None:
         self._blobs, self._spaces, self._is_project = blobs, spaces, is_project
-        packed, names, entry = marshal.loads(blobs.get(base_key))
+        packed, names, entry = marshal.loads(blobs.get_sealed(base_key))
         self._recorded, self._entry_process = marshal.loads(entry)
         self._unfilled: set[int] = set()
         self._base_names: list[tuple[str, list[str]]] = marshal.loads(names)
         self.allowed = self._union_names([ckpt[1] for ckpt in checkpoints])
         root = self._root(frame, self._base_names)
         self.base = live_base(packed, root)
-        changed = [set(marshal.loads(blobs.get(key))) for key in {ckpt[2] for ckpt in checkpoints}]
+        changed = [set(marshal.loads(blobs.get_sealed(key))) for key in {ckpt[2] for ckpt in checkpoints}]
         union = {0}.union(*changed)
         walk = Walk(root, self.base, is_project).run()
         self._differ = self._differing(walk, {})
@@ -202,7 +203,7 @@ class LiveState:
     def _union_names(self, keys: Iterable[str]) -> dict[str, frozenset[str]]:
         found: dict[str, set[str]] = {space: set(names) for space, names in self._base_names}
         for key in set(keys):
-            for space, names in marshal.loads(self._blobs.get(key)):
+            for space, names in marshal.loads(self._blobs.get_sealed(key)):
                 found.setdefault(space, set()).update(names)
         return {space: frozenset(names) for space, names in found.items()}
 
@@ -231,7 +232,7 @@ class LiveState:
     def compare(self, hashes: list[str], frame: dict[str, Any]) -> Comparison:
         """How the live state compares with a checkpoint, bit for bit."""
         ckpt = read_checkpoint(self._blobs, hashes)
-        names = marshal.loads(self._blobs.get(hashes[1]))
+        names = marshal.loads(self._blobs.get_sealed(hashes[1]))
         walk = Walk(self._root(frame, names), self.base, self._is_project).run()
         moved: list[str] = process.differences(ckpt.process, process.capture())
         wrong: list[int] = []
@@ -267,7 +268,7 @@ class LiveState:
         state did not come back bit for bit.
         """
         ckpt = read_checkpoint(self._blobs, hashes)
-        return self._put_back(ckpt, marshal.loads(self._blobs.get(hashes[1])), frame)
+        return self._put_back(ckpt, marshal.loads(self._blobs.get_sealed(hashes[1])), frame)
 
     def restore_entry(self, frame: dict[str, Any]) -> dict[str, Any]:
         """Put back what the entry state has otherwise than the record's; the values for the frame's names.

@@ -20,26 +20,40 @@ r"""The journal of a run: what happened, in order, one JSON array a line.
     ["S"]                          from here on no iterations of the innermost open loop are noted
     ["D", id, where]               tensors at this loop's "exit" or "iteration" were backpropagated into
     ["n", words]                   a note: foreign output, what cannot be seen...
-    ["E", exit code, interrupted]  the program ended (interrupted: by Ctrl-C)
-Lines are written as they happen, each with one write call, so a killed run keeps all of them.
+    ["E", exit code, interrupted, n]   the program ended (interrupted: by Ctrl-C); n payloads were kept
+    =MAC checksum                  the end of a batch: keyed and plain hash of all events up to here
+Events are written in batches as they happen, each with one write call, so a killed run keeps all of them.
+The MAC (see seal.py) goes on from batch to batch: an event that was changed, left out or moved breaks its
+batch and all that follow. What precedes is as it was written.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import xxhash
+
+from . import events as shapes
+from . import private
+from .seal import MAC_CHARS, Seal
+
 NAME = "journal.jsonl"
 BATCH_BYTES = 1 << 16  # structural events are gathered up to this size between two outputs
+CHECK_CHARS = 16  # of an xxh3-64: tells damage, where the key is not at hand
 
 
 class JournalWriter:
     """Appends events. Output and checkpoints are written at once, the rest with them."""
 
-    def __init__(self, folder: Path) -> None:
-        self._fd = os.open(folder / NAME, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    def __init__(self, folder: Path, seal: Seal) -> None:
+        self._fd = private.open_file(folder / NAME, os.O_WRONLY | os.O_EXCL | os.O_APPEND)
+        self._mac, self._check = seal.journal(), xxhash.xxh3_64()
+        self._end = 0  # up to here all is whole
         self._pending: list[str] = []
         self._size = 0
         self.count = 0
@@ -55,12 +69,27 @@ class JournalWriter:
         return self.count - 1
 
     def flush(self) -> None:
-        if self._pending:
-            data = memoryview(("\n".join(self._pending) + "\n").encode("utf-8", "surrogatepass"))
-            self._pending.clear()
-            self._size = 0
-            while len(data):
-                data = data[os.write(self._fd, data) :]
+        """Write what is pending as one batch. OSError if that fails; the journal then ends before it."""
+        if not self._pending:
+            return
+        data = ("\n".join(self._pending) + "\n").encode("utf-8", "surrogatepass")
+        self._pending.clear()
+        self._size = 0
+        mac, check = self._mac.copy(), self._check.copy()
+        mac.update(data)
+        check.update(data)
+        self._write(data + f"={mac.hexdigest()} {check.hexdigest()}\n".encode("ascii"))
+        self._mac, self._check = mac, check
+
+    def _write(self, batch: bytes) -> None:
+        left = memoryview(batch)
+        try:
+            while len(left):
+                left = left[os.write(self._fd, left) :]
+        except OSError:
+            os.ftruncate(self._fd, self._end)  # half a batch would hide what comes after it
+            raise
+        self._end += len(batch)
 
     def sync(self) -> None:
         self.flush()
@@ -71,16 +100,71 @@ class JournalWriter:
         os.close(self._fd)
 
 
-def read(folder: Path) -> list[list[Any]]:
-    """Every complete event of a run, in order; a torn last line is left out."""
+@dataclass(frozen=True)
+class Reading:
+    """What a journal holds.
+
+    Attributes:
+        events: in order, up to the last batch that is as it was written.
+        damage: in words, why there are no more, though there are more bytes; "" if a kill explains it.
+        end: the byte behind the last of these batches.
+        size: bytes of the file.
+    """
+
+    events: list[list[Any]] = field(default_factory=list)
+    damage: str = ""
+    end: int = 0
+    size: int = 0
+
+
+def read(folder: Path, seal: Seal | None) -> Reading:
+    """Read a run's journal as far as it can be believed: no event of a damaged batch, nor any after it.
+
+    seal: the run's; None: look at the plain checksums alone (of a run that is about to be imported).
+    """
     try:
-        lines = (folder / NAME).read_bytes().split(b"\n")
+        data = (folder / NAME).read_bytes()
     except FileNotFoundError:
-        return []
-    events = []
-    for line in lines[:-1]:
+        return Reading(damage=f"{NAME} is missing")
+    events: list[list[Any]] = []
+    good = 0
+    for start, end, stop in _batches(data, seal):
+        if stop < 0:
+            place = f"{NAME} is damaged between byte {good} and byte {end}"
+            return Reading(events, place, good, len(data))
         try:
-            events.append(json.loads(line.decode("utf-8", "surrogatepass")))
-        except ValueError:
-            break  # what follows a damaged line cannot be placed
-    return events
+            found = [shapes.loads(line) for line in data[start:end].split(b"\n")[:-1]]
+        except ValueError as error:
+            why = f"{NAME} holds what is no event after byte {start}: {error}"
+            return Reading(events, why, good, len(data))
+        events += found
+        good = stop
+    return Reading(events, "", good, len(data))
+
+
+def _batches(data: bytes, seal: Seal | None) -> Iterator[tuple[int, int, int]]:
+    """(start, end, end of its closing line) of each batch; the last is -1 if its hash is not right."""
+    mac = xxhash.xxh3_64() if seal is None else seal.journal()
+    start = 0
+    while True:
+        close = data.find(b"\n=", start)
+        end = data.find(b"\n", close + 1) if close >= 0 else -1
+        if end < 0:
+            return  # no batch, or one that was being written
+        mac.update(data[start : close + 1])
+        said = data[close + 2 : end]
+        hashed = said[MAC_CHARS + 1 :] if seal is None else said[:MAC_CHARS]
+        if hashed != mac.hexdigest().encode("ascii"):
+            yield start, end, -1
+            return
+        yield start, close + 1, end + 1
+        start = end + 1
+
+
+def write_again(folder: Path, reading: Reading, seal: Seal) -> None:
+    """Write the believed part of a journal anew, under another seal. The folder has none yet."""
+    journal = JournalWriter(folder, seal)
+    for event in reading.events:
+        journal.add(event)
+    journal.sync()
+    journal.close()

@@ -18,6 +18,7 @@ from .output import locate, log_parts
 from .policy import Policy
 from .project import Project
 from .roots import is_hidden
+from .seal import Seal
 from .store import BlobWriter
 
 MAX_VALUE_CHARS, MAX_VALUE = 60, 10**18  # longer strings and larger numbers do not name an iteration
@@ -140,11 +141,11 @@ def _is_short(value: Any) -> bool:
 class Recorder:
     """One recorded run."""
 
-    def __init__(self, folder: Path, overhead: float, warn: Callable[[str], None]) -> None:
+    def __init__(self, folder: Path, seal: Seal, overhead: float, warn: Callable[[str], None]) -> None:
         self.project = Project()
         self.stack = Stack()
-        self.journal = JournalWriter(folder)
-        self.blobs = BlobWriter(folder)
+        self.journal = JournalWriter(folder, seal)
+        self.blobs = BlobWriter(folder, seal)
         self.policy = Policy(overhead)
         self.marks = Marks(self.project, self.journal)
         self.snapshots = Snapshots(self.blobs, self.project.is_project)
@@ -349,7 +350,7 @@ class Recorder:
         self._safely(lambda: self._finish(code, interrupted))
 
     def _finish(self, code: int, interrupted: bool) -> None:
-        self.journal.add(["E", code, interrupted])
+        self.journal.add(["E", code, interrupted, self.blobs.count])
         self.journal.sync()
         self.blobs.sync()
 

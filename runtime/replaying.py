@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from time import perf_counter  # the real one, whatever stands in `time` later
 from typing import Any
 
@@ -114,10 +113,10 @@ class ProbeGuard(NoProbe):
 class Replayer:
     """One replay of one recorded run."""
 
-    def __init__(self, folder: Path, script: Script, edits: Edits, wish: Wish, emit: Emitter) -> None:
+    def __init__(self, blobs: BlobReader, script: Script, edits: Edits, wish: Wish, emit: Emitter) -> None:
         self.project = Project()
         self.stack = Stack()
-        self.blobs = BlobReader(folder)
+        self.blobs = blobs
         self.script = script
         self.edits = edits
         self.wish = wish

@@ -1,12 +1,12 @@
 """The runs of a store: one folder each, `runs/<run>`, described by its `run.json`.
 
 What enters are facts about a run, what leaves are `Run` values. A run's description is written
-aside and renamed, so that a reader never meets half of one.
+aside and renamed, so that a reader never meets half of one. It carries the MAC of its fields: only runs
+that this user's key has sealed are read (see key.py, description.py); all others are refused with a reason.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import re
@@ -16,12 +16,17 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from . import description, private
+from . import key as keys
+from .description import FILE
 from .errors import StoreError
+from .key import Key
+from .seal import Seal, new_salt
 
-FORMAT = 1
 FOLDER = "runs"
-FILE = "run.json"
 RUNNING, DONE, FAILED, INTERRUPTED = "running", "done", "failed", "interrupted"
+
+_NO_SEAL = Seal(b"")
 
 # a name is one path component: it can neither leave the folder nor hide in it
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -37,6 +42,9 @@ class Run:
     started, finished: UTC, ISO 8601. exit_code: None while it runs and where it was killed.
     env: the environment variables that may matter. include: installed packages treated as the project's.
     threads: what torch computed with. rank: in a job of several processes.
+    flaws: what a replay must tell: the run was imported, and not all of it is as it was recorded.
+    imported_from: who recorded an imported run, as it said itself.
+    seal: makes and verifies the run's MACs; not part of the description.
     more: fields this version does not know.
     """
 
@@ -61,6 +69,12 @@ class Run:
     include: tuple[str, ...] = ()
     pid: int | None = None
     host: str = ""
+    user: str = ""
+    flaws: tuple[str, ...] = ()
+    imported_from: Mapping[str, Any] = field(default_factory=dict)
+    salt: str = ""
+    key: str | None = None
+    seal: Seal = field(default=_NO_SEAL, repr=False, compare=False)
     more: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -71,31 +85,51 @@ class Run:
         return self.status
 
 
-_OWN_FIELDS = frozenset(entry.name for entry in fields(Run)) - {"folder", "more"}
+_OWN_FIELDS = frozenset(entry.name for entry in fields(Run)) - {"folder", "more", "seal"}
 
 
-def create(store: Path, name: str | None, script: str, **facts: Any) -> Run:
+def create(store: Path, name: str | None, script: str, *, key: Key | None = None, **facts: Any) -> Run:
     """Make a run's folder and describe it as running.
 
-    name: the run's name; None: one made of the time. `facts` are fields of Run.
-    StoreError for a name that is unfit or taken; OSError where the store cannot be written.
+    name: the run's name; None: one made of the time. key: None: the user's, made if there is none.
+    `facts` are fields of Run. StoreError for a name that is unfit or taken; OSError where the store
+    cannot be written.
     """
-    (store / FOLDER).mkdir(parents=True, exist_ok=True)
+    key = keys.obtain() if key is None else key
+    private.make_folder(store)
+    private.make_folder(store / FOLDER)
     started = datetime.now(timezone.utc)
     if name is None:
         folder = _make_unique(store / FOLDER, f"{started.astimezone():%Y%m%d-%H%M%S}", facts.get("rank"))
     else:
         folder = _make_named(store, name)
     facts = {"started": started.isoformat(), "pid": os.getpid(), "host": platform.node(), **facts}
-    run = Run(folder=folder, run=folder.name, script=script, **facts)
+    run = Run(folder=folder, run=folder.name, script=script, user=_user(), **facts)
+    return sign(run, key)
+
+
+def sign(run: Run, key: Key) -> Run:
+    """Give a run a new seal, made with this key, and write its description; the sealed run."""
+    salt = new_salt()
+    run = replace(run, salt=salt, key=key.id if key.kept else None, seal=Seal.of(key, salt))
     _write(run)
     return run
+
+
+def _user() -> str:
+    """Who records, as far as the system knows a name."""
+    try:
+        import pwd
+
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except (ImportError, KeyError):
+        return str(os.geteuid())
 
 
 def _make_named(store: Path, name: str) -> Path:
     folder = run_folder(store, name)
     try:
-        folder.mkdir()
+        private.make_folder(folder, exist_ok=False)
     except FileExistsError:
         hint = f"choose another name, or remove it with: florc runs rm {name}"
         raise StoreError(f"there is already a run named '{name}'", hint) from None
@@ -107,7 +141,7 @@ def _make_unique(parent: Path, stem: str, rank: int | None) -> Path:
     for attempt in range(_TRIES):
         folder = parent / (stem if attempt == 0 else f"{stem}-{os.urandom(2).hex()}")
         try:
-            folder.mkdir()
+            private.make_folder(folder, exist_ok=False)
         except FileExistsError:
             continue
         return folder
@@ -123,11 +157,11 @@ def run_folder(store: Path, name: str) -> Path:
 
 
 def load(store: Path, name: str) -> Run:
-    """The run called `name`; StoreError if there is none, or none this version can read."""
+    """The run called `name`; StoreError if there is none, or none this version can read and believe."""
     folder = run_folder(store, name)
     if not folder.is_dir():
         raise StoreError(f"no run named '{name}' in {store}", "florc runs ls shows those there are")
-    return _read(folder)
+    return _read(folder, keys.read())
 
 
 def existing(store: Path, name: str) -> Run:
@@ -148,15 +182,36 @@ def unreadable(store: Path) -> list[tuple[str, StoreError]]:
 
 
 def newest(store: Path, script: str, *, module: bool = False, rank: int | None = None) -> Run:
-    """The newest run of a script or module; StoreError if it was never recorded here."""
-    mine = [run for run in all_runs(store) if (run.script, run.module, run.rank) == (script, module, rank)]
-    if mine:
-        return mine[-1]
-    for name, fault in _entries(store):
-        if isinstance(fault, StoreError):
-            raise StoreError(f"no readable run of {script} in {store} ({name}: {fault.message})", fault.hint)
-    what = f"-m {script}" if module else script
-    raise StoreError(f"no run of {script} in {store}", f"record one with: florc record {what}")
+    """The newest run of a script or module; StoreError if it was never recorded here.
+
+    Also if a run that cannot be believed may be the newest: an older one in its place would give values
+    that nobody asked for.
+    """
+    found = list(_entries(store))
+    sound = [run for _, run in found if isinstance(run, Run)]
+    mine = [run for run in sound if (run.script, run.module, run.rank) == (script, module, rank)]
+    last = max(mine, key=lambda run: (run.started, run.run), default=None)
+    for name, fault in found:
+        if isinstance(fault, StoreError) and _may_be_newer(store / FOLDER / name, fault, script, last):
+            hint = fault.hint + ("" if last is None else f"; or name another with --run, as {last.run}")
+            raise StoreError(f"the newest run of {script} may be {name}, but {fault.message}", hint)
+    if last is None:
+        what = f"-m {script}" if module else script
+        raise StoreError(f"no run of {script} in {store}", f"record one with: florc record {what}")
+    return last
+
+
+def _may_be_newer(folder: Path, fault: StoreError, script: str, last: Run | None) -> bool:
+    """True unless a run that cannot be read is plainly another program's, or older than the last that can."""
+    if isinstance(fault, description.Foreign) and fault.script != script:
+        return False
+    if last is None:
+        return True
+    try:
+        changed = max(entry.lstat().st_mtime for entry in (folder, folder / FILE) if entry.exists())
+        return changed >= datetime.fromisoformat(last.started).timestamp()
+    except (OSError, ValueError):
+        return True
 
 
 def update(run: Run, **changes: Any) -> Run:
@@ -172,7 +227,10 @@ def remove(run: Run) -> None:
     """Delete the run's folder. What it shares with other runs stays in the store."""
     import shutil  # takes 10 ms to import, and a recording never needs it
 
-    shutil.rmtree(run.folder)
+    if run.folder.is_symlink():
+        run.folder.unlink()
+    else:
+        shutil.rmtree(run.folder)
 
 
 def _entries(store: Path) -> Iterator[tuple[str, Run | StoreError]]:
@@ -187,49 +245,43 @@ def _entries(store: Path) -> Iterator[tuple[str, Run | StoreError]]:
         raise StoreError(
             f"cannot read the store {store}: {error.strerror}", "check its permissions"
         ) from None
+    key = keys.read()
     for folder in folders:
         try:
-            yield folder.name, _read(folder)
+            yield folder.name, _read(folder, key)
         except StoreError as fault:
             yield folder.name, fault
 
 
-def _read(folder: Path) -> Run:
-    path = folder / FILE
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise StoreError(f"cannot read {path}: {error.strerror}", "the run may be incomplete") from None
-    except ValueError:
-        raise StoreError(f"{path} is damaged", f"remove the run with: florc runs rm {folder.name}") from None
-    if not isinstance(data, dict) or not isinstance(data.get("format"), int):
-        raise StoreError(f"{path} is no description of a run") from None
-    if data["format"] > FORMAT:
-        message = (
-            f"the run {folder.name} was recorded by a newer florc (format {data['format']}, known: {FORMAT})"
-        )
-        raise StoreError(message, "upgrade florc to read it")
+def _read(folder: Path, key: Key | None) -> Run:
+    """A run that was sealed with this key."""
+    description.check_owner(folder)
+    data = description.read(folder)
+    seal = description.verify(data, folder, key)
+    return from_fields(folder, data, seal)
+
+
+def from_fields(folder: Path, data: Mapping[str, Any], seal: Seal) -> Run:
+    """The run that a description's fields make. StoreError for fields of a wrong kind."""
     known = {name: value for name, value in data.items() if name in _OWN_FIELDS}
-    more = {name: value for name, value in data.items() if name not in _OWN_FIELDS | {"format"}}
-    if not isinstance(known.get("script"), str):
-        raise StoreError(f"{path} does not name its script")
-    known.update(run=folder.name, argv=tuple(known.get("argv", ())), include=tuple(known.get("include", ())))
-    return Run(folder=folder, more=more, **known)
+    more = {name: value for name, value in data.items() if name not in _OWN_FIELDS | description.FRAME}
+    description.check_fields(known, folder)
+    for name in ("argv", "include", "flaws"):
+        known[name] = tuple(known.get(name, ()))
+    return Run(folder=folder, seal=seal, more=more, **known)
+
+
+def facts(run: Run) -> dict[str, Any]:
+    """All that a run's description says of it, as plain values."""
+    data = asdict(replace(run, seal=_NO_SEAL))
+    for name in ("folder", "seal"):
+        del data[name]
+    more = data.pop("more")
+    return {**data, **more}
 
 
 def _write(run: Run) -> None:
-    data = asdict(run)
-    del data["folder"]
-    more = data.pop("more")
-    text = (
-        json.dumps({"format": FORMAT, **data, **more}, indent=1) + "\n"
-    )  # ASCII: paths may hold bytes that are no text
-    aside = run.folder / f"{FILE}.{os.getpid()}"
-    with open(aside, "w", encoding="ascii") as stream:
-        stream.write(text)
-        stream.flush()
-        os.fsync(stream.fileno())
-    os.replace(aside, run.folder / FILE)
+    description.write(run.folder, facts(run), run.seal)
 
 
 def _is_alive(pid: int | None) -> bool:
@@ -239,6 +291,6 @@ def _is_alive(pid: int | None) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except OSError:
+    except (OSError, OverflowError):
         return True  # somebody else's process
     return True

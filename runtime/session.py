@@ -31,6 +31,8 @@ from .output import Tap, streams
 from .recording import Recorder
 from .replaying import Replayer
 from .script import Script
+from .seal import Seal
+from .store import BlobReader
 from .tally import Restart, Tally, Wish
 
 FILE_LIMIT = 64 << 20  # bytes of one file kept: a prior content, or one that the run reads back
@@ -45,6 +47,7 @@ class RecordConfig:
     """What a recording needs to know."""
 
     run_dir: Path
+    seal: Seal
     store: Path
     script: str
     overhead: float
@@ -57,11 +60,14 @@ class ReplayConfig:
 
     Attributes:
         script: the recorded run, parsed.
+        seal: the run's: no payload is loaded that it does not fit.
+        flaws: why the record is not whole, in words: each makes the replay inexact.
         overlay: folder for what the program writes.
         report: called at the end with the tally and the words of a restart before, if there was one.
     """
 
     run_dir: Path
+    seal: Seal
     store: Path
     script: Script
     edits: Edits
@@ -69,6 +75,7 @@ class ReplayConfig:
     overlay: Path
     report: Callable[[Tally, str], None]
     told: Callable[[str], None] = lambda text: None
+    flaws: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))
     folder: str = field(default_factory=os.getcwd)
 
@@ -229,11 +236,11 @@ os.register_at_fork(after_in_child=_forget)
 def start_record(config: RecordConfig) -> None:
     """Begin to record the program that is about to run."""
     global _active
-    recorder = Recorder(config.run_dir, config.overhead, config.warn)
+    recorder = Recorder(config.run_dir, config.seal, config.overhead, config.warn)
     store = os.path.realpath(config.store)
 
     def keep(data: bytes) -> str:
-        return recorder.blobs.put(data)
+        return recorder.blobs.put(data, sealed=True)  # the program may unpickle what it reads
 
     files = FileRecorder(lambda event: recorder.event(["f", list(event)]), keep, _ignorer(store), FILE_LIMIT)
     session = _Recording(recorder, files)
@@ -254,7 +261,7 @@ def start_replay(config: ReplayConfig) -> None:
     _config = config
     _emitter = Emitter(os.environ)
     replayer = Replayer(
-        config.run_dir,
+        BlobReader(config.run_dir, config.seal),
         config.script,
         config.edits,
         replace(
@@ -270,7 +277,7 @@ def start_replay(config: ReplayConfig) -> None:
     files = FileReplayer(
         config.overlay,
         events,
-        replayer.blobs.get,
+        replayer.blobs.get_sealed,
         lambda: replayer.is_probe(sys._getframe(1)),
         replayer.inexact,
         _ignorer(os.path.realpath(config.store)),
@@ -375,8 +382,10 @@ def _finish_replay(session: _Replaying, code: int, error: BaseException | None) 
         replayer.problem(words)
     if replayer.script.stopped:
         replayer.problem(f"recording had stopped before the program ended ({replayer.script.stopped})")
+    for flaw in _config.flaws:
+        replayer.problem(flaw)
     if isinstance(error, ReplayDone):
-        if replayer.script.interrupted and replayer.wish.selected is None:
+        if not _config.flaws and replayer.script.interrupted and replayer.wish.selected is None:
             replayer.note("the recorded run was interrupted, and the replay ends where it did")
         code = replayer.script.exit_code or 0
     elif not replayer.off and code != (

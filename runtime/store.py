@@ -2,20 +2,29 @@
 
 Layout in the run's folder:
     data.pack   blobs one after the other, each starting at a multiple of 64 bytes
-    data.idx    a line per blob: "<xxh3-128 hex> <offset> <size>\n", written after the blob itself
+    data.idx    a line per blob, written after the blob itself:
+                "<xxh3-128 hex> <offset> <size> <kind> <MAC>\n"
 A blob's name is the hash of its bytes, so equal bytes are stored once and every read is verified.
 Whatever a kill leaves half-written is a tail that no complete line refers to.
+
+That hash tells damage, not malice. So a line carries a MAC (see seal.py): of the line itself where the bytes
+are but numbers (kind "r", raw: tensors, files), of the bytes too where they are code to whoever loads
+them (kind "s", sealed: all that is unmarshalled or unpickled). What was not sealed is never given as sealed.
 """
 
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import xxhash
 
+from . import private
 from .errors import StoreError
+from .seal import Seal
 
 ALIGNMENT = 64  # bytes: what vector units and direct I/O like
 PACK, INDEX = "data.pack", "data.idx"
@@ -25,18 +34,47 @@ class DamagedBlob(StoreError):
     """A blob that is missing, cut short or altered."""
 
 
-def read_index(folder: Path) -> dict[str, tuple[int, int]]:
-    """(offset, size) of every blob by its hash; a torn last line is ignored."""
-    found: dict[str, tuple[int, int]] = {}
+class Entry(NamedTuple):
+    """A line of the index."""
+
+    offset: int
+    size: int
+    sealed: bool
+    mac: str
+
+
+# sizes of more than 18 digits are no sizes
+_LINE = re.compile(rb"([0-9a-f]{32}) ([0-9]{1,18}) ([0-9]{1,18}) ([rs]) ([0-9a-f]{32})")
+
+
+def read_index(folder: Path) -> dict[str, Entry]:
+    """Every blob by its hash; lines that are none, a torn last one too, are ignored. Nothing is verified.
+
+    Of two lines for the same bytes the sealed one counts: it says more.
+    """
+    found: dict[str, Entry] = {}
     try:
         text = (folder / INDEX).read_bytes()
     except FileNotFoundError:
         return found
     for line in text.split(b"\n")[:-1]:
-        fields = line.split()
-        if len(fields) == 3 and fields[1].isdigit() and fields[2].isdigit():
-            found[fields[0].decode("ascii", "replace")] = (int(fields[1]), int(fields[2]))
+        fields = _LINE.fullmatch(line)
+        if fields is not None:
+            key, offset, size, kind, mac = (part.decode("ascii") for part in fields.groups())
+            if kind == "s" or key not in found or not found[key].sealed:
+                found[key] = Entry(int(offset), int(size), kind == "s", mac)
     return found
+
+
+def _head(key: str, offset: int, size: int, sealed: bool) -> bytes:
+    """The part of an index line that its MAC is of."""
+    return f"{key} {offset} {size} {'s' if sealed else 'r'}".encode("ascii")
+
+
+def index_line(seal: Seal, key: str, offset: int, data: Any, sealed: bool) -> bytes:
+    """A whole line of the index."""
+    head = _head(key, offset, len(data), sealed)
+    return b"%s %s\n" % (head, seal.blob(head, data if sealed else b"").encode("ascii"))
 
 
 def _is_torn(index: Path) -> bool:
@@ -47,35 +85,59 @@ def _is_torn(index: Path) -> bool:
 class BlobWriter:
     """Appends blobs to a run's pack."""
 
-    def __init__(self, folder: Path) -> None:
-        self._pack = os.open(folder / PACK, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        self._index = os.open(folder / INDEX, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        self._known = read_index(folder)
+    def __init__(self, folder: Path, seal: Seal) -> None:
+        flags = os.O_WRONLY | os.O_APPEND
+        self._seal = seal
+        self._pack = private.open_file(folder / PACK, flags)
+        self._index = private.open_file(folder / INDEX, flags)
+        self._known: dict[str, Entry] = {}
+        self._recall(folder)
         if _is_torn(folder / INDEX):
             os.write(self._index, b"\n")  # what a kill left of the last line stays a line of its own
         self._end = os.fstat(self._pack).st_size
         self.written = 0  # bytes given to the disk
         self.logical = 0  # bytes asked to be kept
 
-    def put(self, data: Any, key: str | None = None) -> str:
-        """Keep the bytes of a buffer; its hash. Known bytes are not written again."""
+    @property
+    def count(self) -> int:
+        """How many different blobs there are."""
+        return len(self._known)
+
+    def _recall(self, folder: Path) -> None:
+        """Know the blobs that an earlier writer has left; what cannot be read back is written again."""
+        reader = BlobReader(folder, self._seal)
+        for key, entry in read_index(folder).items():
+            try:
+                reader.get(key)
+            except DamagedBlob:
+                continue
+            self._known[key] = entry
+        reader.close()
+
+    def put(self, data: Any, key: str | None = None, *, sealed: bool = False) -> str:
+        """Keep the bytes of a buffer; its hash. Known bytes are not written again.
+
+        sealed: whoever reads them will load them as code.
+        """
         key = key or xxhash.xxh3_128_hexdigest(data)
-        size = len(data)
-        self.logical += size
-        if key not in self._known:
-            self._append(data, size, key)
+        self.logical += len(data)
+        known = self._known.get(key)
+        if known is None or (sealed and not known.sealed):
+            self._append(memoryview(data).cast("B") if len(data) else memoryview(b""), key, known, sealed)
         return key
 
-    def _append(self, data: Any, size: int, key: str) -> None:
+    def _append(self, data: memoryview, key: str, known: Entry | None, sealed: bool) -> None:
+        """Write what is new: the bytes and their line; of known bytes, that are now sealed, a line only."""
         padding = -self._end % ALIGNMENT
-        offset = self._end + padding
-        view = memoryview(data).cast("B") if size else memoryview(b"")
-        self._write_all(self._pack, b"\0" * padding)
-        self._write_all(self._pack, view)
-        self._end = offset + size
-        self._write_all(self._index, f"{key} {offset} {size}\n".encode("ascii"))
-        self._known[key] = (offset, size)
-        self.written += size + padding
+        offset, size = self._end + padding if known is None else known.offset, len(data)
+        if known is None:
+            self._write_all(self._pack, b"\0" * padding)
+            self._write_all(self._pack, data)
+            self._end = offset + size
+            self.written += size + padding
+        line = index_line(self._seal, key, offset, data, sealed)
+        self._write_all(self._index, line)
+        self._known[key] = Entry(offset, size, sealed, "")
 
     @staticmethod
     def _write_all(fd: int, data: Any) -> None:
@@ -93,10 +155,11 @@ class BlobWriter:
 
 
 class BlobReader:
-    """Reads and verifies a run's blobs."""
+    """Reads and verifies a run's blobs. Without a seal only checksums are looked at, and none is sealed."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, seal: Seal | None) -> None:
         self.folder = folder
+        self._seal = seal
         self._index = read_index(folder)
         self._fd: int | None = None
 
@@ -106,25 +169,57 @@ class BlobReader:
     def keys(self) -> list[str]:
         return list(self._index)
 
-    def size(self, key: str) -> int:
-        return self._index[key][1]
-
-    def get(self, key: str) -> bytes:
-        """The bytes of a blob. Raises DamagedBlob if they are not what was written."""
+    def entry(self, key: str) -> Entry:
+        """What the index says of a blob; DamagedBlob if it is silent."""
         if key not in self._index:
             raise DamagedBlob(f"a payload of run {self.folder.name} is missing", "the run was cut short")
-        offset, size = self._index[key]
+        return self._index[key]
+
+    def size(self, key: str) -> int:
+        return self._index[key].size
+
+    def get(self, key: str) -> bytes:
+        """The bytes of a blob. Raises DamagedBlob if they are not what was written.
+
+        Whoever has them loaded by marshal or pickle asks `get_sealed` instead.
+        """
+        entry = self.entry(key)
+        data = b"".join(self._pieces(entry))
+        if len(data) != entry.size or xxhash.xxh3_128_hexdigest(data) != key:
+            raise self._damaged(entry)
+        if self._seal is not None:
+            head = _head(key, entry.offset, entry.size, entry.sealed)
+            if self._seal.blob(head, data if entry.sealed else b"") != entry.mac:
+                raise self._damaged(entry, "its seal is broken")
+        return data
+
+    def get_sealed(self, key: str) -> bytes:
+        """The bytes of a blob that was sealed when it was written. Raises DamagedBlob for all others."""
+        entry = self.entry(key)
+        if self._seal is None or not entry.sealed:
+            raise self._damaged(entry, "it is not sealed")
+        return self.get(key)
+
+    def _damaged(self, entry: Entry, why: str = "") -> DamagedBlob:
+        place = f"{PACK} at byte {entry.offset}" + (f": {why}" if why else "")
+        return DamagedBlob(f"a payload of run {self.folder.name} is damaged ({place})")
+
+    def _pieces(self, entry: Entry) -> Iterator[bytes]:
+        """The bytes as far as they are there; pread returns at most 2 GiB at once."""
+        done = 0
         try:
             if self._fd is None:
-                self._fd = os.open(self.folder / PACK, os.O_RDONLY)
-            data = os.pread(self._fd, size, offset)
-        except (OSError, OverflowError) as error:
+                self._fd = os.open(self.folder / PACK, os.O_RDONLY | os.O_CLOEXEC)
+            while done < entry.size:
+                piece = os.pread(self._fd, entry.size - done, entry.offset + done)
+                if not piece:
+                    return
+                done += len(piece)
+                yield piece
+        except (OSError, OverflowError, MemoryError) as error:
             raise DamagedBlob(f"a payload of run {self.folder.name} cannot be read: {error}") from None
-        while len(data) < size:  # pread returns at most 2 GiB at once
-            more = os.pread(self._fd, size - len(data), offset + len(data))
-            if not more:
-                break
-            data += more
-        if len(data) != size or xxhash.xxh3_128_hexdigest(data) != key:
-            raise DamagedBlob(f"a payload of run {self.folder.name} is damaged ({PACK} at byte {offset})")
-        return data
+
+    def close(self) -> None:
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None

@@ -28,7 +28,8 @@ class Ended:
 
 def environment(**changes: str) -> dict[str, str]:
     """An environment in which florc can be imported; settings of this machine's for it are gone."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith("FLORC_")}
+    settings = {name for name in os.environ if name.startswith("FLORC_")} - {"FLORC_KEY_FILE"}
+    env = {name: value for name, value in os.environ.items() if name not in settings}
     return {**env, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", **changes}
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 
 from florc.cache import CodeCache
+from florc.runtime.key import Key
 
+KEY = Key(bytes(32))
 CODE = compile("x = 1", "train.py", "exec")
 
 
 @pytest.fixture
 def cache(tmp_path):
-    return CodeCache(tmp_path)
+    return CodeCache(tmp_path, KEY)
 
 
 def test_code_comes_back_as_it_was_put(cache):
@@ -41,7 +43,7 @@ def test_a_damaged_entry_is_no_entry(cache, tmp_path, damage):
 
 def test_a_cache_that_cannot_be_written_is_no_error(tmp_path):
     (tmp_path / "cache").write_text("a file in the way")
-    CodeCache(tmp_path).put("key", CODE)
+    CodeCache(tmp_path, KEY).put("key", CODE)
 
 
 def test_the_oldest_entries_go_when_there_are_too_many(cache, tmp_path, monkeypatch):
@@ -49,3 +51,21 @@ def test_the_oldest_entries_go_when_there_are_too_many(cache, tmp_path, monkeypa
     for number in range(4):
         cache.put(f"key{number}", CODE)
     assert len(list((tmp_path / "cache").iterdir())) == 2
+
+
+def test_what_another_key_signed_is_no_entry(tmp_path):
+    CodeCache(tmp_path, Key(b"x" * 32)).put("key", CODE)
+    assert CodeCache(tmp_path, KEY).get("key") is None
+
+
+def test_an_entry_under_another_name_is_no_entry(cache, tmp_path):
+    cache.put("key", CODE)
+    (tmp_path / "cache" / "key.code").rename(tmp_path / "cache" / "other.code")
+    assert cache.get("other") is None
+
+
+def test_a_key_that_is_not_kept_keeps_no_code(tmp_path):
+    cache = CodeCache(tmp_path, Key(bytes(32), kept=False))
+    cache.put("key", CODE)
+    assert cache.get("key") is None
+    assert not (tmp_path / "cache").exists()

@@ -93,7 +93,8 @@ def test_a_damaged_checkpoint_is_told_and_the_one_before_it_used(tmp_path):
     (tmp_path / "train.py").write_text(probed)
     wanted = "".join(python(tmp_path, "train.py").out.splitlines(keepends=True)[-32:-1])
     events = (tmp_path / ".florc" / "runs" / "one" / "journal.jsonl").read_text().splitlines()
-    key = next(event for event in map(json.loads, events) if event[:2] == ["I", 4])[3][0]
+    parsed = [json.loads(line) for line in events if line.startswith("[")]
+    key = next(event for event in parsed if event[:2] == ["I", 4])[3][0]
     for line in (tmp_path / ".florc" / "runs" / "one" / "data.idx").read_text().splitlines():
         if line.startswith(key):
             pack = tmp_path / ".florc" / "runs" / "one" / "data.pack"

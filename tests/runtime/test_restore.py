@@ -16,6 +16,7 @@ from florc.runtime.checkpoint import LiveState, Snapshots
 from florc.runtime.errors import CannotRestore, NeedsExecution
 from florc.runtime.roots import Namespace, Root
 from florc.runtime.store import BlobReader, BlobWriter
+from tests.runtime.sealed import SEAL
 
 MODULE = "__case__"
 
@@ -34,7 +35,7 @@ def round_trip(folder: Path, setup: str, body: str, look: str) -> tuple[Any, Any
     """(the truth, what the restored program sees, differences a comparison finds afterwards)."""
     names = namespace()
     exec(setup, names)
-    writer = BlobWriter(folder)
+    writer = BlobWriter(folder, SEAL)
     snapshots = Snapshots(writer, is_project)
     space = Namespace(MODULE, names)
     base, key = snapshots.enter(Root({}, [space]), full=True)
@@ -46,7 +47,7 @@ def round_trip(folder: Path, setup: str, body: str, look: str) -> tuple[Any, Any
     again = namespace()
     exec(setup, again)
     live = Namespace(MODULE, again)
-    state = LiveState(BlobReader(folder), key, [ckpt], {}, lambda name: live, is_project)
+    state = LiveState(BlobReader(folder, SEAL), key, [ckpt], {}, lambda name: live, is_project)
     state.restore(ckpt, {})
     return truth, eval(look, again), state.compare(ckpt, {}).wrong
 

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from florc.runtime.checkpoint import LiveState, Snapshots
 from florc.runtime.roots import Namespace, Root
 from florc.runtime.store import BlobReader, BlobWriter
+from tests.runtime.sealed import SEAL
 
 Names = dict[str, Any]
 MODULE = "m"
@@ -166,7 +167,7 @@ class Program:
         self.seeds, self.in_module = seeds, in_module
         names, pool = build(seeds[0])
         root = Root({}, [Namespace(MODULE, names)]) if in_module else Root(names, [])
-        writer = BlobWriter(folder)
+        writer = BlobWriter(folder, SEAL)
         snapshots = Snapshots(writer, self.is_project)
         base, self.key = snapshots.enter(root, full=True)
         self.checkpoints, self.truths = [], []
@@ -177,7 +178,7 @@ class Program:
             self.checkpoints.append(taken[0])
             self.truths.append(canonical(names))
         writer.close()
-        self.blobs = BlobReader(folder)
+        self.blobs = BlobReader(folder, SEAL)
 
     @staticmethod
     def is_project(name: str) -> bool:

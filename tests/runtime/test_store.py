@@ -10,14 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from florc.runtime.seal import Seal
 from florc.runtime.store import ALIGNMENT, INDEX, PACK, BlobReader, BlobWriter, DamagedBlob, read_index
+from tests.runtime.sealed import SEAL
 
 SAMPLES = [b"", b"a", b"\0" * 63, b"\1" * 64, b"\2" * 65, bytes(range(256)) * 40]
 
 
 def filled(folder: Path, blobs: list[bytes] | None = None) -> list[str]:
     """Write blobs; their keys."""
-    writer = BlobWriter(folder)
+    writer = BlobWriter(folder, SEAL)
     keys = [writer.put(blob) for blob in (SAMPLES if blobs is None else blobs)]
     writer.sync()
     writer.close()
@@ -26,7 +28,7 @@ def filled(folder: Path, blobs: list[bytes] | None = None) -> list[str]:
 
 def readable(folder: Path, keys: list[str]) -> list[bool]:
     """Which of the blobs can be read; a wrong byte would fail here."""
-    reader, answers = BlobReader(folder), []
+    reader, answers = BlobReader(folder, SEAL), []
     for key, blob in zip(keys, SAMPLES, strict=True):
         try:
             assert reader.get(key) == blob
@@ -39,8 +41,8 @@ def readable(folder: Path, keys: list[str]) -> list[bool]:
 def test_what_is_put_can_be_got(tmp_path):
     keys = filled(tmp_path)
     assert readable(tmp_path, keys) == [True] * len(SAMPLES)
-    assert sorted(BlobReader(tmp_path).keys()) == sorted(keys)
-    assert [BlobReader(tmp_path).size(key) for key in keys] == [len(blob) for blob in SAMPLES]
+    assert sorted(BlobReader(tmp_path, SEAL).keys()) == sorted(keys)
+    assert [BlobReader(tmp_path, SEAL).size(key) for key in keys] == [len(blob) for blob in SAMPLES]
 
 
 @settings(max_examples=40, deadline=None)
@@ -49,7 +51,7 @@ def test_any_bytes_come_back_and_equal_ones_are_stored_once(blobs):
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         keys = filled(folder, blobs)
-        reader = BlobReader(folder)
+        reader = BlobReader(folder, SEAL)
         assert [reader.get(key) for key in keys] == blobs
         assert len(reader.keys()) == len(set(blobs))
         assert (folder / PACK).stat().st_size <= sum(len(blob) + ALIGNMENT for blob in set(blobs))
@@ -58,7 +60,7 @@ def test_any_bytes_come_back_and_equal_ones_are_stored_once(blobs):
 def test_equal_bytes_are_stored_once_also_by_a_later_writer(tmp_path):
     filled(tmp_path)
     size, index = (tmp_path / PACK).stat().st_size, (tmp_path / INDEX).read_bytes()
-    writer = BlobWriter(tmp_path)
+    writer = BlobWriter(tmp_path, SEAL)
     for blob in SAMPLES:
         writer.put(blob)
     assert (writer.written, writer.logical) == (0, sum(map(len, SAMPLES)))
@@ -69,7 +71,7 @@ def test_equal_bytes_are_stored_once_also_by_a_later_writer(tmp_path):
 
 def test_every_blob_starts_at_a_multiple_of_the_alignment(tmp_path):
     filled(tmp_path)
-    offsets = [offset for offset, _ in read_index(tmp_path).values()]
+    offsets = [offset for offset, *_ in read_index(tmp_path).values()]
     assert len(offsets) == len(SAMPLES)
     assert all(offset % ALIGNMENT == 0 for offset in offsets)
 
@@ -81,7 +83,7 @@ def test_every_blob_starts_at_a_multiple_of_the_alignment(tmp_path):
 )
 def test_any_buffer_of_bytes_is_taken(tmp_path, data):
     (key,) = filled(tmp_path, [data])
-    assert BlobReader(tmp_path).get(key) == b"abcd"
+    assert BlobReader(tmp_path, SEAL).get(key) == b"abcd"
 
 
 @pytest.mark.parametrize(
@@ -103,7 +105,7 @@ def test_a_pack_cut_short_is_noticed_and_the_rest_is_readable(tmp_path, cut, kep
 def test_one_flipped_bit_is_noticed(tmp_path, bit):
     keys = filled(tmp_path)
     pack = tmp_path / PACK
-    offset, size = read_index(tmp_path)[keys[-1]]
+    offset, size, *_ = read_index(tmp_path)[keys[-1]]
     data = bytearray(pack.read_bytes())
     data[offset + size // 2] ^= 1 << bit
     pack.write_bytes(data)
@@ -123,7 +125,7 @@ def test_a_pack_that_is_not_there_is_damaged_not_an_error_of_ours(tmp_path):
 
 
 def test_a_store_that_is_not_there_has_no_blobs(tmp_path):
-    reader = BlobReader(tmp_path / "nowhere")
+    reader = BlobReader(tmp_path / "nowhere", SEAL)
     assert reader.keys() == []
     assert "0" * 32 not in reader
     with pytest.raises(DamagedBlob, match="missing"):
@@ -149,16 +151,17 @@ def test_a_nonsense_index_line_hides_no_other(tmp_path):
 def test_an_index_that_points_elsewhere_is_noticed(tmp_path):
     keys = filled(tmp_path)
     index = (tmp_path / INDEX).read_text().splitlines()
-    index[-1] = f"{keys[-1]} 0 {len(SAMPLES[-1])}"
+    index[-1] = " ".join([keys[-1], "0", *index[-1].split()[2:]])
     (tmp_path / INDEX).write_text("\n".join(index) + "\n")
     assert readable(tmp_path, keys) == [True] * 5 + [False]
 
 
 def test_an_index_with_absurd_numbers_is_damaged_not_an_error_of_ours(tmp_path):
     keys = filled(tmp_path)
-    (tmp_path / INDEX).write_text(f"{keys[-1]} {10**30} 5\n")
+    (tmp_path / INDEX).write_text(f"{keys[-1]} {10**17} 5 r {keys[-1]}\n{keys[0]} {10**30} 5 r {keys[0]}\n")
+    assert keys[0] not in BlobReader(tmp_path, SEAL)
     with pytest.raises(DamagedBlob):
-        BlobReader(tmp_path).get(keys[-1])
+        BlobReader(tmp_path, SEAL).get(keys[-1])
 
 
 def test_a_writer_that_goes_on_after_a_kill_loses_nothing_it_writes(tmp_path):
@@ -167,3 +170,86 @@ def test_a_writer_that_goes_on_after_a_kill_loses_nothing_it_writes(tmp_path):
     (tmp_path / INDEX).write_bytes(index[:-5])
     filled(tmp_path)
     assert readable(tmp_path, keys) == [True] * 6
+
+
+def test_only_what_was_sealed_is_given_as_sealed(tmp_path):
+    writer = BlobWriter(tmp_path, SEAL)
+    raw, sealed = writer.put(b"raw"), writer.put(b"sealed", sealed=True)
+    writer.close()
+    reader = BlobReader(tmp_path, SEAL)
+    assert reader.get_sealed(sealed) == reader.get(sealed) == b"sealed"
+    assert reader.get(raw) == b"raw"
+    with pytest.raises(DamagedBlob, match="not sealed"):
+        reader.get_sealed(raw)
+
+
+@pytest.mark.parametrize("first", [False, True])
+def test_bytes_that_are_both_raw_and_sealed_are_stored_once_and_given_as_sealed(tmp_path, first):
+    writer = BlobWriter(tmp_path, SEAL)
+    keys = {writer.put(b"same", sealed=first), writer.put(b"same", sealed=not first)}
+    writer.close()
+    assert len(keys) == 1
+    assert BlobReader(tmp_path, SEAL).get_sealed(keys.pop()) == b"same"
+    assert (tmp_path / PACK).read_bytes() == b"same"
+
+
+@pytest.mark.parametrize("sealed", [False, True])
+def test_blobs_of_another_run_do_not_fit(tmp_path, sealed):
+    writer = BlobWriter(tmp_path, Seal(b"of another run"))
+    key = writer.put(b"code", sealed=sealed)
+    writer.close()
+    with pytest.raises(DamagedBlob, match="seal is broken"):
+        BlobReader(tmp_path, SEAL).get(key)
+    with pytest.raises(DamagedBlob):
+        BlobReader(tmp_path, SEAL).get_sealed(key)
+
+
+def test_other_bytes_of_the_same_checksum_are_not_given_as_sealed(tmp_path, monkeypatch):
+    """The checksum is no cryptographic hash: one who can write the pack can make bytes that fit it."""
+    monkeypatch.setattr("florc.runtime.store.xxhash.xxh3_128_hexdigest", lambda data: "0" * 32)
+    writer = BlobWriter(tmp_path, SEAL)
+    key = writer.put(b"right", sealed=True)
+    writer.close()
+    (tmp_path / PACK).write_bytes(b"wrong")
+    with pytest.raises(DamagedBlob, match="seal is broken"):
+        BlobReader(tmp_path, SEAL).get_sealed(key)
+
+
+def test_a_raw_line_cannot_be_turned_into_a_sealed_one(tmp_path):
+    (key,) = filled(tmp_path, [b"code"])
+    index = (tmp_path / INDEX).read_bytes()
+    (tmp_path / INDEX).write_bytes(index.replace(b" r ", b" s "))
+    with pytest.raises(DamagedBlob, match="seal is broken"):
+        BlobReader(tmp_path, SEAL).get_sealed(key)
+
+
+def test_a_reader_without_a_seal_looks_at_checksums_alone(tmp_path):
+    writer = BlobWriter(tmp_path, SEAL)
+    key = writer.put(b"code", sealed=True)
+    writer.close()
+    assert BlobReader(tmp_path, None).get(key) == b"code"
+    with pytest.raises(DamagedBlob, match="not sealed"):
+        BlobReader(tmp_path, None).get_sealed(key)
+
+
+@settings(max_examples=200, deadline=None)
+@given(place=st.integers(0, 10**6), bit=st.integers(0, 7), data=st.data())
+def test_a_flipped_bit_anywhere_gives_no_other_bytes(place, bit, data):
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        writer = BlobWriter(folder, SEAL)
+        blobs = {writer.put(blob, sealed=i % 2 == 0): (blob, i % 2 == 0) for i, blob in enumerate(SAMPLES)}
+        writer.close()
+        file = folder / data.draw(st.sampled_from([PACK, INDEX]))
+        content = bytearray(file.read_bytes())
+        content[place % len(content)] ^= 1 << bit
+        file.write_bytes(content)
+        reader = BlobReader(folder, SEAL)
+        for key, (blob, sealed) in blobs.items():
+            for get in (reader.get, reader.get_sealed):
+                try:
+                    assert get(key) == blob
+                    assert sealed or get == reader.get
+                except DamagedBlob:
+                    pass
+        reader.close()

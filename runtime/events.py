@@ -1,0 +1,173 @@
+"""The shapes of the journal's events: what a replay may rely on, whoever wrote the journal.
+
+A run that was imported with --trust is believed in what it recorded. That its names stay names (a path
+that cannot climb out of an overlay, a hash that is no path, a number that is one) is looked at here, once,
+so that nothing behind this door has to ask. Tags that are not known, and fields beyond these, pass.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+Check = Callable[[Any], bool]
+
+MAX_SIZE = 1 << 62  # bytes or nanoseconds: more than any file system has, less than an int64 overflows at
+_KEY = re.compile(r"[0-9a-f]{32}")
+_GENERATOR_WORDS = 624  # state words of the Mersenne twister
+
+
+def loads(line: bytes) -> list[Any]:
+    """An event from its line. ValueError if it is none."""
+    try:
+        event = json.loads(line.decode("utf-8", "surrogatepass"))
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    if not isinstance(event, list) or not event or not isinstance(event[0], str):
+        raise ValueError("no event")
+    wanted = _SHAPES.get(event[0], ())
+    if len(event) <= len(wanted) or not all(
+        check(part) for check, part in zip(wanted, event[1:], strict=False)
+    ):
+        raise ValueError(f"an event {event[0]!r} of a wrong shape")
+    return event
+
+
+def _text(value: Any) -> bool:
+    return type(value) is str
+
+
+def _name(value: Any) -> bool:
+    return type(value) is str and "\0" not in value
+
+
+def _int(value: Any) -> bool:
+    return type(value) is int and -MAX_SIZE < value < MAX_SIZE
+
+
+def _count(value: Any) -> bool:
+    return type(value) is int and 0 <= value < MAX_SIZE
+
+
+def _number(value: Any) -> bool:
+    return type(value) in (int, float)
+
+
+def _reading(value: Any) -> bool:
+    """Of a clock, or what was drawn from the system's entropy, in hexadecimal digits."""
+    return _number(value) or (type(value) is str and value.isalnum()) or value == ""
+
+
+def _bool(value: Any) -> bool:
+    return type(value) is bool
+
+
+def _dict(value: Any) -> bool:
+    return type(value) is dict
+
+
+def _key(value: Any) -> bool:
+    """The name of a blob."""
+    return type(value) is str and _KEY.fullmatch(value) is not None
+
+
+def _maybe_key(value: Any) -> bool:
+    return value is None or _key(value)
+
+
+def _ckpt(value: Any) -> bool:
+    """A checkpoint's blobs, or none."""
+    return value is None or (type(value) is list and len(value) == 3 and all(map(_key, value)))
+
+
+def _regions(value: Any) -> bool:
+    return type(value) is dict and all(type(part) is list and all(map(_int, part)) for part in value.values())
+
+
+def _numbers(value: Any) -> bool:
+    """Line numbers in a text: a flag, or the text parted at them."""
+    return type(value) in (int, bool) or (
+        type(value) is list and len(value) % 2 == 1 and all(map(_text, value))
+    )
+
+
+def _bytes(value: Any) -> bool:
+    """One character a byte."""
+    return type(value) is str and (value.isascii() or max(value) <= "\xff")
+
+
+def _words(value: Any, count: int) -> bool:
+    return type(value) is list and len(value) == count and all(map(_int, value))
+
+
+def _generator(value: Any) -> bool:
+    """The state of Python's or NumPy's generator: its words are followed by its place."""
+    if type(value) is not list:
+        return False
+    if len(value) == 3:
+        version, words, gauss = value
+        return _int(version) and _words(words, _GENERATOR_WORDS + 1) and (gauss is None or _number(gauss))
+    if len(value) == 5:
+        name, words, place, has_gauss, gauss = value
+        return (
+            name == "MT19937"
+            and _words(words, _GENERATOR_WORDS)
+            and _count(place)
+            and place <= _GENERATOR_WORDS
+            and _int(has_gauss)
+            and _number(gauss)
+        )
+    return False
+
+
+def is_path(value: Any) -> bool:
+    """An absolute path with nothing in it that leads elsewhere."""
+    if type(value) is not str or not value.startswith("/") or "\0" in value:
+        return False
+    return value == "/" or all(part not in ("", ".", "..") for part in value[1:].split("/"))
+
+
+def _file(value: Any) -> bool:
+    """A file event (see files.py)."""
+    if type(value) is not list or not value or type(value[0]) is not str:
+        return False
+    wanted = _FILE_SHAPES.get(value[0])
+    return wanted is not None and (
+        len(value) > len(wanted) and all(check(part) for check, part in zip(wanted, value[1:], strict=False))
+    )
+
+
+_FILE_SHAPES: dict[str, tuple[Check, ...]] = {
+    "prior": (is_path, _bool, _text, _maybe_key, _name, _int),
+    "write": (is_path, _count, _count),
+    "read": (is_path, _count, _maybe_key, _text, _count, _int),
+    "input": (is_path, _count, _int),
+    "mkdir": (is_path,),
+    "remove": (is_path,),
+    "rename": (is_path, is_path),
+    "symlink": (is_path, _name),
+    "link": (is_path, is_path),
+    "opaque": (is_path,),
+    "left": (is_path, _count, _int),
+}
+
+_SHAPES: dict[str, tuple[Check, ...]] = {
+    "L": (_text,),
+    "B": (_key,),
+    "I": (_int, _dict, _ckpt, _int),
+    "X": (_text, _number, _ckpt, _int),
+    "Z": (_text,),
+    "H": (_int, _regions),
+    "w": (_int, _name, _int, _text, _numbers),
+    "M": (_name, _name, _name, _bytes),
+    "R": (_text, _generator),
+    "c": (_text, _reading, _text),
+    "f": (_file,),
+    "stop": (_text,),
+    "Q": (_text,),
+    "D": (_text, _text),
+    "n": (_text,),
+    "E": (_int, _bool, _count),
+}
