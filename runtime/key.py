@@ -68,25 +68,31 @@ def read(warn: Callable[[str], None] = lambda text: None) -> Key | None:
     """
     file = path()
     try:
-        fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise StoreError(f"cannot read the key {file}: {error.strerror}", "check its permissions") from None
-    with os.fdopen(fd, "rb") as stream:
-        _check(os.fstat(fd), file, warn)
-        digits = stream.read(4 * SIZE)
-        end = time.monotonic() + WAIT_SECONDS
-        while len(digits) < 2 * SIZE and time.monotonic() < end:  # somebody is just writing it
-            time.sleep(WAIT_STEP)
-            digits += stream.read(4 * SIZE)
     try:
-        secret = bytes.fromhex(digits.decode("ascii"))
-    except ValueError:
-        secret = b""
+        _check(os.fstat(fd), file, warn)
+        secret = _secret(fd)
+    finally:
+        os.close(fd)
     if len(secret) != SIZE:
         raise StoreError(f"{file} holds no key of florc", f"move it away, or name another with {VARIABLE}")
     return Key(secret)
+
+
+def _secret(fd: int) -> bytes:
+    digits = os.read(fd, 4 * SIZE)
+    end = time.monotonic() + WAIT_SECONDS
+    while len(digits) < 2 * SIZE and time.monotonic() < end:  # somebody is just writing it
+        time.sleep(WAIT_STEP)
+        digits += os.read(fd, 4 * SIZE)
+    try:
+        return bytes.fromhex(digits.decode("ascii"))
+    except ValueError:
+        return b""
 
 
 def _check(status: os.stat_result, file: Path, warn: Callable[[str], None]) -> None:
