@@ -1,0 +1,134 @@
+"""A world in which things go wrong: what FLORC_TRIAL asks for happens to the process it is set for.
+
+FLORC_TRIAL is a JSON object:
+    at       the how-manieth write to the store (from 1) something happens to; 0: to none
+    act      kill-before, kill-half, kill-after    SIGKILL around that write
+             fail                                  that write and all later ones fail; half of the first is done
+             fail-once                             that write fails, nothing of it is done
+             signal-before, signal-after           the process sends itself `signal`
+    errno    with which error writes, opens for writing, renames and syncs fail
+    signal   which signal
+    slow     seconds that every write and sync of the store takes longer
+    back     seconds by which the clock goes back at each `every`-th reading
+    count    file that gets the number of the store's writes at the end
+Only files below a folder named .florc are touched: the program's own files are sound.
+"""
+
+import atexit
+import errno
+import json
+import os
+import signal
+import sys
+import time
+
+TRIAL = json.loads(os.environ.get("FLORC_TRIAL", "null"))
+STORE = "/.florc/"
+SIGNALS = ("signal-before", "signal-after")
+CHANGES = ("os.mkdir", "os.rename", "os.remove", "os.truncate")
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+
+
+class World:
+    def __init__(self, trial):
+        self.act = trial.get("act", "")
+        self.at = trial.get("at", 0)
+        self.error = getattr(errno, trial.get("errno", "ENOSPC"))
+        self.signal = getattr(signal, trial.get("signal", "SIGINT"))
+        self.slow = trial.get("slow", 0.0)
+        self.count, self.broken = 0, False
+        self.process, self.sleep = os.getpid(), time.sleep
+        self.write, self.fsync = os.write, os.fsync
+
+    def install(self):
+        os.write, os.fsync = self.on_write, self.on_sync
+        if self.act == "fail":
+            sys.addaudithook(self.on_event)
+
+    def is_ours(self, fd):
+        try:
+            return os.getpid() == self.process and STORE in os.readlink(f"/proc/self/fd/{fd}")
+        except OSError:
+            return False
+
+    def fail(self):
+        raise OSError(self.error, os.strerror(self.error))
+
+    def on_write(self, fd, data, /):
+        if not self.is_ours(fd):
+            return self.write(fd, data)
+        self.count += 1
+        if self.slow:
+            self.sleep(self.slow)
+        if self.broken:
+            self.fail()
+        return self.happen(fd, data) if self.count == self.at else self.write(fd, data)
+
+    def happen(self, fd, data):
+        act, half = self.act, memoryview(data).cast("B")[: len(data) // 2]
+        if act == "fail-once":
+            self.fail()
+        if act in ("kill-half", "fail"):
+            self.write(fd, half)
+        if act in ("kill-half", "kill-before"):
+            os.kill(self.process, signal.SIGKILL)
+        if act == "fail":
+            self.broken = True
+            self.fail()
+        if act == "signal-before":
+            os.kill(self.process, self.signal)
+        done = self.write(fd, data)
+        if act == "kill-after":
+            os.kill(self.process, signal.SIGKILL)
+        if act == "signal-after":
+            os.kill(self.process, self.signal)
+        return done
+
+    def on_sync(self, fd):
+        if self.is_ours(fd):
+            self.sleep(self.slow)
+            if self.broken:
+                self.fail()
+        return self.fsync(fd)
+
+    def on_event(self, event, args):
+        """A store that has begun to fail takes no new files either."""
+        if not self.broken:
+            return
+        changes = event in CHANGES or (event == "open" and args[2] & WRITING)
+        if changes and isinstance(args[0], (str, bytes)) and STORE in os.fsdecode(args[0]):
+            self.fail()
+
+
+def turn_back(seconds, every):
+    """Let the wall clock jump back again and again."""
+    import datetime
+
+    real, real_ns, readings = time.time, time.time_ns, [0]
+
+    def shift():
+        readings[0] += 1
+        return seconds * (readings[0] // every)
+
+    class Datetime(datetime.datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return cls.fromtimestamp(time.time(), tz)
+
+    time.time = lambda: real() - shift()
+    time.time_ns = lambda: real_ns() - int(shift() * 1e9)
+    datetime.datetime = Datetime
+
+
+def note_count(world, file):
+    with open(file, "w") as stream:
+        stream.write(str(world.count))
+
+
+if TRIAL is not None:
+    world = World(TRIAL)
+    if "back" in TRIAL:
+        turn_back(TRIAL["back"], TRIAL["every"])
+    world.install()
+    if "count" in TRIAL:
+        atexit.register(note_count, world, TRIAL["count"])
