@@ -7,14 +7,12 @@ holds no probe. Matching and planning need neither torch nor the program.
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from . import environment, messages, planning, project, runner, selection, startup, summary, trust
+from . import environment, messages, overlays, planning, project, runner, selection, startup, summary, trust
 from .errors import EXIT_REFUSED, FlorcError
 from .hook import Hooks, Source, plain
 from .matching import FileMatch, carried, edits_of, match_project
@@ -59,11 +57,18 @@ def replay(options: ReplayOptions) -> int:
         planning.show(plan)
         return 0
     _recorded_variables(run)
-    overlay = Path(tempfile.mkdtemp(prefix="florc-replay-"))
+    try:
+        overlay = overlays.make()
+    except OSError as error:
+        message = f"no folder can be made for what the program writes: {error.strerror}"
+        raise FlorcError(
+            message, hint="make room in the folder for temporary files, or name another in TMPDIR",
+            exit_code=EXIT_REFUSED,
+        ) from None  # fmt: skip
     try:
         return _Replay(options, store, prepared, overlay).go(Project.of(folder, run.include))
     finally:
-        shutil.rmtree(overlay, ignore_errors=True)
+        overlays.remove(overlay)
 
 
 def _find(options: ReplayOptions, store: Path) -> runs.Run:
@@ -173,3 +178,4 @@ class _Replay:
         summary.report(self._prepared, tally, reason, self._clock, file, self._variables)
         if self._options.rerun:
             summary.verdict(self._prepared.run, tally)
+        overlays.remove(self._overlay)  # os._exit comes back to nobody

@@ -12,6 +12,7 @@ from . import files_audit, files_foreign
 from .files_inputs import MAX_LOOKED_INTO, fingerprint
 from .files_paths import RealPaths, nobodys
 from .patches import Patches
+from .signals import calm
 
 Event = tuple[Any, ...]
 
@@ -103,13 +104,14 @@ class FileRecorder:
     def _guarded(self, handler: Callable[..., None], args: tuple[Any, ...]) -> None:
         if self._busy or threading.get_ident() != self._thread or os.getpid() != self._process:
             return
-        self._busy = True
-        try:
-            handler(*args)
-        except Exception:
-            pass  # whatever is odd about a path, the user's operation goes on
-        finally:
-            self._busy = False
+        with calm:
+            self._busy = True
+            try:
+                handler(*args)
+            except Exception:
+                pass  # whatever is odd about a path, the user's operation goes on
+            finally:
+                self._busy = False
 
     def _is_mine(self) -> bool:
         return threading.get_ident() == self._thread and os.getpid() == self._process

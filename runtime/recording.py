@@ -19,6 +19,7 @@ from .policy import Policy
 from .project import Project
 from .roots import is_hidden
 from .seal import Seal
+from .signals import calm
 from .store import BlobWriter
 
 MAX_VALUE_CHARS, MAX_VALUE = 60, 10**18  # longer strings and larger numbers do not name an iteration
@@ -163,8 +164,12 @@ class Recorder:
     def loop(self, block: str, names: tuple[str, ...], frame: Any, skippable: bool) -> Guard:
         if self.broken or block in self._muted or keeps_locals(frame):
             return INERT
+        with calm:
+            return self._open(block, names, frame)
+
+    def _open(self, block: str, names: tuple[str, ...], frame: Any) -> Guard:
         for gone in self.stack.prune(frame, block):
-            self._close_raised(gone)
+            self._safely(lambda gone=gone: self._close_raised(gone))  # type: ignore[misc]
         depth = len(self.stack.loops)
         if depth >= USEFUL_DEPTH:
             return INERT
@@ -361,11 +366,16 @@ class Recorder:
         """Do what recording needs; whatever fails, training goes on without it."""
         if self.broken:
             return
-        try:
-            action()
-        except Exception as error:
-            self.broken = True
-            self.stack.loops.clear()
-            with suppress(Exception):
-                self.journal.add(["stop", f"{type(error).__name__}: {error}"], now=True)
-            self.warn(f"recording stops here, the program goes on: {type(error).__name__}: {error}")
+        with calm:
+            try:
+                action()
+            except Exception as error:
+                self._break(f"{type(error).__name__}: {error}")
+
+    def _break(self, why: str) -> None:
+        """Stop recording, for good."""
+        self.broken = True
+        self.stack.loops.clear()
+        with suppress(Exception):
+            self.journal.add(["stop", why], now=True)
+        self.warn(f"recording stops here, the program goes on: {why}")

@@ -32,6 +32,7 @@ from .recording import Recorder
 from .replaying import Replayer
 from .script import Script
 from .seal import Seal
+from .signals import Signals, calm
 from .store import BlobReader
 from .tally import Restart, Tally, Wish
 
@@ -157,20 +158,42 @@ class _Session:
 class _Recording(_Session):
     run: Recorder
 
+    def __init__(self, run: Recorder, files: Any) -> None:
+        super().__init__(run, files)
+        self.signals = Signals()
+
     def write(self, tap: Tap, number: int, text: str) -> Any:
-        written = tap.original(text)
         if self.is_mine():
-            self.run.wrote(number, text)
-        elif os.getpid() != self.pid:
+            return self._write_mine(tap, number, text)
+        written = tap.original(text)
+        if os.getpid() != self.pid:
             self.run.foreign.value = 1
         else:
             self.run.wrote_elsewhere()
         return written
 
+    def _write_mine(self, tap: Tap, number: int, text: str) -> Any:
+        """Write, then note; a full pipe may keep the writing waiting, and a signal must end that."""
+        with calm:
+            before, calm.depth = calm.depth, 0
+            try:
+                written = tap.original(text)
+            except (TypeError, ValueError):
+                raise  # nothing was written
+            except BaseException:
+                calm.depth = before
+                self.run.wrote(number, text)  # the stream has it, and will write it later
+                raise
+            finally:
+                calm.depth = before
+            self.run.wrote(number, text)
+            return written
+
     def start(
         self, read_clock: Callable[[str, Any, Any], Any], seeds: dict[str, Callable[[Any], None]]
     ) -> None:
         super().start(read_clock, seeds)
+        self.signals.install()
         started = dict.fromkeys(STARTERS, self._other_writer)
         files_audit.also(started)
         self._started = started
@@ -188,6 +211,7 @@ class _Recording(_Session):
         os.write = self._write
         files_audit.silence(self._started)
         super().stop()
+        self.signals.uninstall()
 
     def _other_writer(self, _: tuple[Any, ...]) -> None:
         """A child process may write to our descriptors: what comes between two guards is not skipped."""
@@ -353,6 +377,11 @@ def marks(file: str, count: int) -> bytearray:
 
 def finish(code: int, error: BaseException | None = None) -> int:
     """End the session; the exit code of the process. A replay that must begin again does not return."""
+    with calm:
+        return _finish(code, error)
+
+
+def _finish(code: int, error: BaseException | None) -> int:
     global _active
     session, _active = _active, None
     if session is None:

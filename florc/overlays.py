@@ -1,0 +1,65 @@
+"""The folders that take what replayed programs write, each for as long as its replay lives.
+
+A replay that is killed leaves its folder behind; the next one takes it away. Alive is who holds the
+folder's lock, which the system takes back when a process and all that it has forked are gone.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+PREFIX = "florc-replay-"
+_TRIES = 10  # another replay may sweep a new folder away before its lock is held
+
+_held: dict[Path, int] = {}
+
+
+def make() -> Path:
+    """A new folder, its lock held; those of killed replays are taken away. OSError where none can be made."""
+    sweep()
+    for _ in range(_TRIES):
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+        lock = _lock(folder)
+        if lock is not None:
+            _held[folder] = lock
+            return folder
+    raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN), tempfile.gettempdir())
+
+
+def remove(folder: Path) -> None:
+    """Take a folder away, and let its lock go."""
+    shutil.rmtree(folder, ignore_errors=True)
+    lock = _held.pop(folder, None)
+    if lock is not None:
+        os.close(lock)
+
+
+def sweep() -> None:
+    """Take away the folders of this user's replays that were killed."""
+    for folder in Path(tempfile.gettempdir()).glob(PREFIX + "*"):
+        lock = _lock(folder)
+        if lock is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+            os.close(lock)
+
+
+def _lock(folder: Path) -> int | None:
+    """Hold a folder of this user's; None if another process does, or it is not there (any more)."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        mine = os.fstat(descriptor).st_uid == os.geteuid()
+        if mine and os.path.samestat(os.stat(folder), os.fstat(descriptor)):
+            return descriptor
+    except OSError:
+        pass
+    os.close(descriptor)
+    return None

@@ -1,0 +1,111 @@
+"""Signals wait while florc is at work.
+
+The handler of a signal runs between any two steps of Python code. Where these are florc's own (a line
+half written, a walk half done), an exception from the handler would tear that work, or be taken for a
+fault of florc's and be swallowed: a time limit that the program sets itself, a lost worker that torch
+tells of, Ctrl-C. So while a program is recorded its handlers have a stand-in, which lets them wait
+until florc is through. `signal.getsignal` gives the handlers that the program has set.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from typing import Any
+
+from .patches import Patches
+
+
+class Calm:
+    """Within `with calm:` no handler runs; those that are due run at the end of the outermost one."""
+
+    __slots__ = ("depth", "waiting")
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.waiting: list[tuple[Any, int, Any]] = []
+
+    def __enter__(self) -> None:
+        self.depth += 1
+
+    def __exit__(self, *_: object) -> None:
+        self.depth -= 1
+        if self.waiting and not self.depth:
+            self.deliver()
+
+    def deliver(self) -> None:
+        """Run the handlers that have waited, in their order; one that raises leaves the rest for the next time."""
+        while self.waiting:
+            handler, number, frame = self.waiting.pop(0)
+            handler(number, frame)
+
+
+calm = Calm()  # handlers run in the main thread alone, so there is one for the process
+
+
+class Waits:
+    """Stands in for a handler."""
+
+    __slots__ = ("handler",)
+
+    def __init__(self, handler: Any) -> None:
+        self.handler = handler
+
+    def __call__(self, number: int, frame: Any) -> None:
+        if calm.depth:
+            calm.waiting.append((self.handler, number, _of_the_program(frame)))
+        else:
+            self.handler(number, frame)
+
+
+def _of_the_program(frame: Any) -> Any:
+    """The innermost frame that is not florc's: where the program stands."""
+    found = frame
+    while found is not None and str(found.f_globals.get("__name__")).startswith("florc."):
+        found = found.f_back
+    return found or frame
+
+
+class Signals:
+    """Puts the stand-ins in place. Calls: install(), uninstall()."""
+
+    def __init__(self) -> None:
+        self._patches = Patches()
+        self._signal, self._getsignal = signal.signal, signal.getsignal
+
+    def install(self) -> None:
+        """Let the handlers wait that are there, and those that the program will set."""
+        if threading.current_thread() is not threading.main_thread():
+            return  # no other thread may set handlers, or is disturbed by them
+        real_signal, real_getsignal = self._signal, self._getsignal
+
+        def set_handler(signalnum: Any, handler: Any) -> Any:
+            before = real_signal(signalnum, Waits(handler) if callable(handler) else handler)
+            return before.handler if isinstance(before, Waits) else before
+
+        def get_handler(signalnum: Any) -> Any:
+            found = real_getsignal(signalnum)
+            return found.handler if isinstance(found, Waits) else found
+
+        for name, real, stand_in in (
+            ("signal", real_signal, set_handler),
+            ("getsignal", real_getsignal, get_handler),
+        ):
+            stand_in.__name__ = stand_in.__qualname__ = name
+            stand_in.__module__ = "signal"
+            stand_in.__doc__ = real.__doc__
+            stand_in.__wrapped__ = real  # type: ignore[attr-defined]
+            self._patches.put(signal, name, stand_in)
+        for number in signal.valid_signals():
+            if callable(real_getsignal(number)):
+                real_signal(number, Waits(real_getsignal(number)))
+
+    def uninstall(self) -> None:
+        """Put the program's handlers themselves in place."""
+        self._patches.undo()
+        if threading.current_thread() is not threading.main_thread():
+            return
+        for number in signal.valid_signals():
+            found = self._getsignal(number)
+            if isinstance(found, Waits):
+                self._signal(number, found.handler)
