@@ -34,7 +34,7 @@ class Calm:
             self.deliver()
 
     def deliver(self) -> None:
-        """Run the handlers that have waited, in their order; one that raises leaves the rest for the next time."""
+        """Run the handlers that have waited, in their order; if one raises, the rest wait on."""
         while self.waiting:
             handler, number, frame = self.waiting.pop(0)
             handler(number, frame)
@@ -87,18 +87,18 @@ class Signals:
             found = real_getsignal(signalnum)
             return found.handler if isinstance(found, Waits) else found
 
-        for name, real, stand_in in (
-            ("signal", real_signal, set_handler),
-            ("getsignal", real_getsignal, get_handler),
-        ):
-            stand_in.__name__ = stand_in.__qualname__ = name
-            stand_in.__module__ = "signal"
-            stand_in.__doc__ = real.__doc__
-            stand_in.__wrapped__ = real  # type: ignore[attr-defined]
-            self._patches.put(signal, name, stand_in)
+        self._stand_in(set_handler, real_signal)
+        self._stand_in(get_handler, real_getsignal)
         for number in signal.valid_signals():
             if callable(real_getsignal(number)):
                 real_signal(number, Waits(real_getsignal(number)))
+
+    def _stand_in(self, stand_in: Any, real: Any) -> None:
+        stand_in.__name__ = stand_in.__qualname__ = real.__name__
+        stand_in.__module__ = "signal"
+        stand_in.__doc__ = real.__doc__
+        stand_in.__wrapped__ = real
+        self._patches.put(signal, real.__name__, stand_in)
 
     def uninstall(self) -> None:
         """Put the program's handlers themselves in place."""

@@ -6,7 +6,6 @@ import ctypes
 import os
 import resource
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +13,7 @@ from random import Random
 
 from tests.harness import Outcome, check
 
-from .bench import PREFIX, Bench, Fault, begun, ended
+from .bench import PREFIX, Bench, Fault
 
 VERSIONS = ("outer.py", "inner.py")
 DENSE = ("--overhead", "1")
@@ -55,7 +54,9 @@ def file_limit(bench: Bench, chance: Random) -> str:
     """No file may grow beyond a random size (RLIMIT_FSIZE)."""
     bench.lay()
     size = chance.randint(1500, 90_000)
-    done = bench.record(options=DENSE, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
+    done = bench.record(
+        options=DENSE, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    )
     if not done.err:
         bench.must_be_plain(done)
         return bench.judge("outer.py", done.out)
@@ -71,20 +72,6 @@ def small_disk(bench: Bench, chance: Random) -> str:
             bench.must_be_plain(done)
             return bench.judge("outer.py", done.out)
         return _told(bench, chance, done)
-
-
-def read_only_disk(bench: Bench, chance: Random) -> str:
-    """The store's disk becomes read-only at a random moment."""
-    bench.lay()
-    with mounted(bench.store, "tmpfs", "size=8m"):
-        process = bench.command("-m", "florc", "record", *DENSE, "train.py")
-        begun(bench, process)
-        time.sleep(chance.uniform(0, 0.5))
-        # a plain remount is refused while a file is open for writing; a bind mount's is not
-        _mount("none", bench.store, "", MS_REMOUNT | MS_BIND | MS_RDONLY, "")
-        done = ended(process)
-        bench.must_be_plain(done)
-        return bench.judge(chance.choice(VERSIONS), "") if not done.err else _told(bench, chance, done)
 
 
 def store_in_a_file(bench: Bench, chance: Random) -> str:
@@ -115,7 +102,7 @@ def slow_disk(bench: Bench, chance: Random) -> str:
     return bench.judge(chance.choice(VERSIONS), done.out)
 
 
-MS_RDONLY, MS_REMOUNT, MS_BIND, MNT_DETACH = 1, 32, 4096, 2
+MS_RDONLY, MNT_DETACH = 1, 2
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -147,15 +134,27 @@ def _no_mounts() -> str:
 
 
 FAULTS = [
-    Fault("failing-writes", "the store fails, for good",
-          "from a random write on: ENOSPC, EDQUOT, EIO or EROFS, the first write half done", failing_writes),
-    Fault("failing-once", "one write to the store fails", "a random write raises ENOSPC, EDQUOT, EIO or EROFS",
-          failing_once),
+    Fault(
+        "failing-writes",
+        "the store fails, for good",
+        "from a random write on: ENOSPC, EDQUOT, EIO or EROFS, the first write half done",
+        failing_writes,
+    ),
+    Fault(
+        "failing-once",
+        "one write to the store fails",
+        "a random write raises ENOSPC, EDQUOT, EIO or EROFS",
+        failing_once,
+    ),
     Fault("file-limit", "no file may grow further", "RLIMIT_FSIZE of a random size", file_limit),
     Fault("small-disk", "the disk is full", "the store on a tmpfs of 3 to 30 pages", small_disk, _no_mounts),
-    Fault("read-only-disk", "the disk becomes read-only", "read-only remount at a random moment", read_only_disk,
-          _no_mounts),
-    Fault("no-store", "no store can be made", "a file in its place, or a read-only disk", store_in_a_file, _no_mounts,
-          most=6),
+    Fault(
+        "no-store",
+        "no store can be made",
+        "a file in its place, or a read-only disk",
+        store_in_a_file,
+        _no_mounts,
+        most=6,
+    ),
     Fault("slow-disk", "the disk is slow", "50 ms longer for each write and sync", slow_disk, most=4),
 ]

@@ -66,8 +66,16 @@ def kill_replay(bench: Bench, chance: Random) -> str:
 FAULTS = [
     Fault("kill-record", "the record is killed", "SIGKILL at a random moment", kill_record),
     Fault("terminate-record", "the record is terminated", "SIGTERM at a random moment", terminate_record),
-    Fault("kill-at-write", "the record is killed while it writes to its store",
-          "SIGKILL before, within or after a random write", kill_at_write),
-    Fault("kill-replay", "a replay is killed, and the next one started",
-          "SIGKILL at a random moment", kill_replay),
+    Fault(
+        "kill-at-write",
+        "the record is killed while it writes to its store",
+        "SIGKILL before, within or after a random write",
+        kill_at_write,
+    ),
+    Fault(
+        "kill-replay",
+        "a replay is killed, and the next one started",
+        "SIGKILL at a random moment",
+        kill_replay,
+    ),
 ]

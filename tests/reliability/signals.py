@@ -61,7 +61,10 @@ def told_alike(replay: Outcome, record: Outcome) -> str:
     lines = replay.out.splitlines()
     for number, line in enumerate(lines):
         if line.startswith(PROBE):
-            check(line == f"{PROBE}: {lines[number - 1]}", f"a probe prints {line!r} after {lines[number - 1]!r}")
+            check(
+                line == f"{PROBE}: {lines[number - 1]}",
+                f"a probe prints {line!r} after {lines[number - 1]!r}",
+            )
     return WHOLE
 
 
@@ -70,9 +73,22 @@ def _with_probes(text: str) -> str:
 
 
 FAULTS = [
-    Fault("interrupt", "Ctrl-C while florc writes", "SIGINT before or after a random write to the store", interrupt),
-    Fault("stop-flag", "Ctrl-C sets the program's own flag", "the same; the handler sets a flag and prints",
-          stop_flag),
-    Fault("timeout", "a signal handler raises, the program catches it", "the same; the handler raises", timeout),
-    Fault("caught", "Ctrl-C is caught around the loop", "the same; the program goes on after the loop", caught),
+    Fault(
+        "interrupt",
+        "Ctrl-C while florc writes",
+        "SIGINT before or after a random write to the store",
+        interrupt,
+    ),
+    Fault(
+        "stop-flag",
+        "Ctrl-C sets the program's own flag",
+        "the same; the handler sets a flag and prints",
+        stop_flag,
+    ),
+    Fault(
+        "timeout", "a signal handler raises, the program catches it", "the same; the handler raises", timeout
+    ),
+    Fault(
+        "caught", "Ctrl-C is caught around the loop", "the same; the program goes on after the loop", caught
+    ),
 ]

@@ -19,7 +19,9 @@ from random import Random
 from . import disks, endings, kills, signals
 from .bench import Bench, Fault
 
-FAULTS: dict[str, Fault] = {fault.name: fault for fault in [*kills.FAULTS, *signals.FAULTS, *endings.FAULTS, *disks.FAULTS]}
+FAULTS: dict[str, Fault] = {
+    fault.name: fault for fault in [*kills.FAULTS, *signals.FAULTS, *endings.FAULTS, *disks.FAULTS]
+}
 
 
 def try_once(name: str, number: int) -> str:
@@ -31,12 +33,12 @@ def try_once(name: str, number: int) -> str:
             raise AssertionError(f"{name}, trial {number}: {fault}") from None
 
 
-def _outcome(task: tuple[str, int]) -> tuple[str, int, str, str]:
+def _outcome(task: tuple[str, int]) -> tuple[str, str, str]:
     name, number = task
     try:
-        return name, number, try_once(name, number), ""
+        return name, try_once(name, number), ""
     except Exception as fault:
-        return name, number, "fault", f"{type(fault).__name__}: {fault}"
+        return name, "fault", f"{type(fault).__name__}: {fault}"
 
 
 def main(args: list[str]) -> int:
@@ -61,7 +63,7 @@ def main(args: list[str]) -> int:
         count = min(options.trials, fault.most or options.trials)
         tasks += [(name, number) for number in range(options.first, options.first + count)]
     with ProcessPoolExecutor(options.workers) as pool:
-        for name, number, verdict, words in pool.map(_outcome, tasks):
+        for name, verdict, words in pool.map(_outcome, tasks):
             found.setdefault(name, Counter())[verdict] += 1
             if words:
                 print(f"FAULT {words}", flush=True)

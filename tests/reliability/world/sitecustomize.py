@@ -3,7 +3,7 @@
 FLORC_TRIAL is a JSON object:
     at       the how-manieth write to the store (from 1) something happens to; 0: to none
     act      kill-before, kill-half, kill-after    SIGKILL around that write
-             fail                                  that write and all later ones fail; half of the first is done
+             fail                                  that write, half done, and all later ones fail
              fail-once                             that write fails, nothing of it is done
              signal-before, signal-after           the process sends itself `signal`
     errno    with which error writes, opens for writing, renames and syncs fail
@@ -117,7 +117,7 @@ def turn_back(seconds, every):
 
     time.time = lambda: real() - shift()
     time.time_ns = lambda: real_ns() - int(shift() * 1e9)
-    datetime.datetime = Datetime
+    setattr(datetime, "datetime", Datetime)  # noqa: B010
 
 
 def note_count(world, file):

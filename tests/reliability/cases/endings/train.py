@@ -47,7 +47,7 @@ def end(how):
     if how == "raise":
         raise RuntimeError("out of luck")
     if how == "recursion":
-        end("recursion")
+        (lambda deeper: deeper(deeper))(lambda deeper: deeper(deeper))
     if how == "memory":
         bytearray(1 << 60)
     if how == "stdout-closed":
@@ -67,7 +67,7 @@ random.seed(7)
 values = [random.random() for _ in range(300)]
 mean = 0.0
 for epoch in range(8):
-    random.shuffle(values)
+    values.append(values.pop(epoch))
     for value in values * 5:
         mean += 0.01 * (value - mean)
     print(f"epoch {epoch} mean {mean:.12f}")
