@@ -1,4 +1,4 @@
-"""The commands that look at and tidy the recorded runs: runs ls, show, rm; verify."""
+"""The commands that look at, tidy and share the recorded runs: runs ls, show, rm, export, import; verify."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _store_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group()
 def runs() -> None:
-    """List, show and remove recorded runs."""
+    """List, show, remove and share recorded runs."""
 
 
 @runs.command("ls")
@@ -73,6 +73,40 @@ def rm(names: tuple[str, ...], store: str | None) -> int:
     for found in [store_runs.existing(folder, name) for name in names]:  # all of them, before the first goes
         store_runs.remove(found)
     return 0
+
+
+@runs.command()
+@click.argument("run")
+@click.option("-o", "out", metavar="FILE", help="The file to write (else RUN.tar).")
+@_store_option
+def export(run: str, out: str | None, store: str | None) -> Callable[[], int]:
+    """Write a run into a file that `florc runs import` takes."""
+
+    def work() -> int:
+        from . import sharing
+
+        return sharing.export_run(run, out, store)
+
+    return work
+
+
+@runs.command("import")
+@click.argument("source", metavar="FILE|FOLDER")
+@click.option("--trust", is_flag=True, help="Take what somebody else recorded: a replay runs the code in it.")
+@click.option("--name", metavar="N", help="The run's name here (else the one it has).")
+@click.option("--script", metavar="FILE", help="The program here that it is a run of.")
+@_store_option
+def import_(
+    source: str, trust: bool, name: str | None, script: str | None, store: str | None
+) -> Callable[[], int]:
+    """Take an exported run, or the folder of one, into the store."""
+
+    def work() -> int:
+        from . import sharing
+
+        return sharing.import_run(sharing.ImportOptions(source, trust, name, script, store))
+
+    return work
 
 
 @click.command()

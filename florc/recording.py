@@ -13,7 +13,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, TypeVar
 
-from . import __version__, environment, gitinfo, messages, project, runner, startup, trust
+from . import __version__, environment, gitinfo, messages, project, relocating, runner, startup, trust
 from .cache import CodeCache
 from .errors import EXIT_USAGE, FlorcError
 from .hook import Hooks, Source
@@ -91,6 +91,7 @@ class Recorder:
             module=target.is_module,
             argv=self._options.args,
             cwd=os.getcwd(),
+            home=relocating.home(target, self._store),
             python=environment.python_version(),
             torch=environment.torch_version(),
             florc=__version__,

@@ -12,7 +12,19 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from . import environment, messages, overlays, planning, project, runner, selection, startup, summary, trust
+from . import (
+    environment,
+    messages,
+    overlays,
+    planning,
+    project,
+    relocating,
+    runner,
+    selection,
+    startup,
+    summary,
+    trust,
+)
 from .errors import EXIT_REFUSED, FlorcError
 from .hook import Hooks, Source, plain
 from .matching import FileMatch, carried, edits_of, match_project
@@ -90,7 +102,8 @@ def prepare(run: runs.Run, folder: str, options: ReplayOptions) -> Prepared:
     """Read the run and match every recorded file; FlorcError (69) if it is another program now."""
     read = journal.read(run.folder, run.seal)
     flaws = trust.flaws(run, read)
-    script = parse(read.events)
+    here = relocating.home(options.target, run.folder.parents[1])
+    script = parse(relocating.relocated(read.events, run.home, here))
     matches = match_project(script, folder)
     if not matches:
         why = f"is of no use: {'; '.join(flaws)}" if flaws else "ended before its program began"

@@ -53,8 +53,12 @@ def check_owner(folder: Path) -> None:
             raise StoreError(f"{entry} belongs to another user (uid {status.st_uid})", trust_hint(folder))
 
 
-def read(folder: Path) -> dict[str, Any]:
-    """The fields of a description; StoreError where there are none that this version can read."""
+def read(folder: Path, name: str | None = None) -> dict[str, Any]:
+    """The fields of a description; StoreError where there are none that this version can read.
+
+    name: what the run is called in words, where that is not its folder's name.
+    """
+    name = name or folder.name
     path = folder / FILE
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -67,21 +71,21 @@ def read(folder: Path) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise StoreError(
             f"{path} is damaged",
-            f"restore it from a copy, or remove the run: florc runs rm {folder.name}",
+            f"restore it from a copy, or remove the run: florc runs rm {name}",
         ) from None
     if not isinstance(data, dict) or type(data.get("format")) is not int:
-        raise StoreError(f"{path} is no description of a run", f"remove it: florc runs rm {folder.name}")
-    _check_format(data["format"], folder)
+        raise StoreError(f"{path} is no description of a run", f"remove it: florc runs rm {name}")
+    _check_format(data["format"], name)
     return data
 
 
-def _check_format(version: int, folder: Path) -> None:
+def _check_format(version: int, name: str) -> None:
     if version > FORMAT:
-        message = f"the run {folder.name} was recorded by a newer florc (format {version}, known: {FORMAT})"
+        message = f"the run {name} was recorded by a newer florc (format {version}, known: {FORMAT})"
         raise StoreError(message, "upgrade florc to read it")
     if version < FORMAT:
-        message = f"the run {folder.name} was recorded by an older florc (format {version}, needed: {FORMAT})"
-        raise StoreError(message, f"record again, and remove it: florc runs rm {folder.name}")
+        message = f"the run {name} was recorded by an older florc (format {version}, needed: {FORMAT})"
+        raise StoreError(message, f"record again, and remove it: florc runs rm {name}")
 
 
 def verify(data: Mapping[str, Any], folder: Path, key: Key | None) -> Seal:
@@ -90,13 +94,24 @@ def verify(data: Mapping[str, Any], folder: Path, key: Key | None) -> Seal:
     hint = trust_hint(folder)
     if key is None or fields.get("key") != key.id:
         raise Foreign(_not_mine(folder.name, fields), hint, str(fields.get("script")))
-    seal = Seal.of(key, str(fields.get("salt")))
-    if not hmac.compare_digest(seal.description(fields), str(data.get("mac"))):
+    seal = seal_of(data, key)
+    if seal is None:
         message = f"{folder / FILE} was altered or damaged after florc wrote it: its signature is wrong"
         raise StoreError(message, hint)
     if fields.get("run") != folder.name:
         raise StoreError(f"{folder} holds the run {fields.get('run')}, not {folder.name}", hint)
     return seal
+
+
+def seal_of(data: Mapping[str, Any], key: Key) -> Seal | None:
+    """The seal of a run whose description this key has signed; None if it has not, or not as it is now."""
+    fields = plain(data)
+    if fields.get("key") != key.id:
+        return None
+    seal = Seal.of(key, str(fields.get("salt")))
+    said = data.get("mac")
+    right = seal.description(fields)
+    return seal if isinstance(said, str) and hmac.compare_digest(right.encode(), said.encode()) else None
 
 
 def _not_mine(name: str, fields: Mapping[str, Any]) -> str:

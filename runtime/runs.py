@@ -40,6 +40,7 @@ class Run:
     folder: where it lies; not part of the description.
     script: the script's path as seen from the store's parent folder, or the module's name.
     started, finished: UTC, ISO 8601. exit_code: None while it runs and where it was killed.
+    home: where the program's own files lay: the store's parent folder, or the program's.
     env: the environment variables that may matter. include: installed packages treated as the project's.
     threads: what torch computed with. rank: in a job of several processes.
     flaws: what a replay must tell: the run was imported, and not all of it is as it was recorded.
@@ -54,6 +55,7 @@ class Run:
     module: bool = False
     argv: tuple[str, ...] = ()
     cwd: str = ""
+    home: str = ""
     started: str = ""
     finished: str | None = None
     status: str = RUNNING
@@ -108,9 +110,9 @@ def create(store: Path, name: str | None, script: str, *, key: Key | None = None
     return sign(run, key)
 
 
-def sign(run: Run, key: Key) -> Run:
-    """Give a run a new seal, made with this key, and write its description; the sealed run."""
-    salt = new_salt()
+def sign(run: Run, key: Key, salt: str | None = None) -> Run:
+    """Give a run a seal, made with this key and salt (None: a new one), and write its description."""
+    salt = salt or new_salt()
     run = replace(run, salt=salt, key=key.id if key.kept else None, seal=Seal.of(key, salt))
     _write(run)
     return run
