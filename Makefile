@@ -5,14 +5,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 WORKERS ?= 2
+MINUTES ?= 60
+SEED ?= 1
 
-.PHONY: help test lint cases demo clean
+.PHONY: help test lint cases fuzz demo clean
 
 help:
 	@echo "make demo    record a sample, add a probe to a copy of it, replay it"
 	@echo "make test    all tests, and the pure rooms' on the other Pythons found here"
 	@echo "make lint    ruff and mypy"
 	@echo "make cases   the whole-program cases alone"
+	@echo "make fuzz    generated programs against plain Python: MINUTES=60 SEED=1"
 	@echo "make clean   remove the virtual environments and caches"
 
 $(STAMP): setup.cfg pyproject.toml constraints.txt
@@ -32,6 +35,9 @@ cases: $(STAMP)
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+fuzz: $(STAMP)
+	PYTHONPATH=. $(BIN)/python -m tests.fuzz.campaign --minutes $(MINUTES) --seed $(SEED)
 
 demo: $(STAMP)
 	@$(BIN)/python samples/demo.py

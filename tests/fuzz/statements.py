@@ -1,0 +1,233 @@
+"""Write random statements and expressions over the values in sight."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from .vocabulary import ANY_OPS, KINDS, UNCOPIED
+from .writer import Place, Writer
+
+MAX_DEPTH = 3  # loops inside loops
+MAX_STATEMENTS = 70  # of a program's own part: more says no more, and takes longer
+TRIES = 6  # draws of a statement that may stand here, before none is written
+KEYS = ("'a'", "'b'", "'c'", "'k'")
+
+SHOWS = (
+    "print('at', $n)", "print(f\"value {$n}\")", "print($n, end=' ')", "sys.stdout.write(f\"{$n}\\n\")",
+    "print('note', $n, file=sys.stderr)", "print($n, $n, sep='|')", "log.info('seen %s', $n)",
+    "log.debug('quiet %s', $n)",
+    "warnings.warn(f\"odd {$n}\")", "print('-', $n, flush=True)", "log.warning('%r', $n)")
+TESTS = ("$n > $n", "$i % 2", "(seen := $n) > 1", "not $i % 3", "len(bag) > 3", "isinstance(value, int)")
+RAISES = ("fails($i)", "if $i == 2: raise KeyError('k')", "work(2)", "fails($i); work(1)")
+WITHS = ("with logged(trace, 'w'):", "with contextlib.suppress(ValueError):",
+         "with contextlib.suppress(ValueError), logged(trace, 'x') as into:")
+CATCHES = ("except (ValueError, KeyError) as error:", "except Exception:", "except (ValueError, KeyError):")
+ODD = (
+    "head, *tail = [$n, $i, $i]", "squares = {v: work(v) for v in range($i)}", "both = [*range($i), $n]",
+    "late = lambda v: v + $i\nlate(2)",
+    "def local(v, extra=[]):\n    extra.append(v)\n    return len(extra)\nlocal($i)",
+    "started = time.time()", "assert $i >= 0", "trace.append($k)",
+    "class Local:\n    n = $i\nbag.append(Local.n)",
+    "global_hits[$k] = global_hits.get($k, 0) + 1", "total = sum(v for v in range($i))",
+    "callbacks.append(lambda v, n=$i: v + n)", "for callback in callbacks: bag.append(callback($i))",
+    "del bag[:-8]",
+    "del trace[:-8]", "del callbacks[:-3]", "os.environ['FUZZ'] = str($i)",
+    "bag.append(os.environ.get('FUZZ'))",
+    "log.setLevel(10 + $i)", "head = $i", "value = keep.what", "keep.what = [keep.what] if $i > 3 else None",
+    "registry.pop($k, None)", "bag[:1] = [$n]",
+    "value = [v for v in bag if isinstance(v, (int, float))][-3:]",
+    "got = sorted(trace)[:2]", "def count_up():\n    count_up.n = getattr(count_up, 'n', 0) + 1\ncount_up()")
+
+
+class Body:
+    """Writes statements and expressions over the places in sight.
+
+    functions: names of the program's functions that take one number and give one. counters: names of the
+    loops' counting variables in sight.
+    """
+
+    def __init__(self, out: Writer) -> None:
+        self.out = out
+        self.rng = out.rng
+        self.functions: list[str] = []
+        self.counters: list[str] = []
+        self.left = MAX_STATEMENTS
+
+    # -- expressions
+    def number(self, depth: int = 0) -> str:
+        rng = self.rng
+        draw = rng.randrange(8)
+        if draw < 2 or depth > 1:
+            return rng.choice(["1", "2", "0.5", "3.25", str(rng.randrange(20)), *self.counters])
+        if draw < 6 and self.out.places:
+            place = rng.choice(self.out.places)
+            return self.fill(rng.choice(KINDS[place.kind].reads), place, depth + 1)
+        if draw == 6 and self.functions:
+            return f"{rng.choice(self.functions)}({self.number(depth + 1)})"
+        return f"({self.number(depth + 1)} {rng.choice('+-*')} {self.number(depth + 1)})"
+
+    def small(self) -> str:
+        return self.rng.choice([str(self.rng.randrange(1, 7)), *[f"({name} % 5)" for name in self.counters]])
+
+    def fill(self, template: str, place: Place | None = None, depth: int = 0) -> str:
+        """The template with its words filled in."""
+        expr, kind = (place.expr, place.kind) if place is not None else ("bag", "")
+        same = [one.expr for one in self.out.places if one.kind == kind] or [expr]
+
+        def word(found: re.Match[str]) -> str:
+            letter = found.group(1)
+            if letter == "n":
+                return self.number(depth + 1)
+            if letter == "i":
+                return self.small()
+            if letter == "k":
+                return self.rng.choice(KEYS)
+            if letter == "q":
+                return self.rng.choice(same)
+            return {"p": expr, "o": expr.replace("net", "opt"), "s": expr.replace("net", "sch")}[letter]
+
+        return re.sub(r"\$([pqnikos])", word, template)
+
+    # -- statements
+    def operation(self) -> None:
+        """A statement that changes something, most often."""
+        if not self.out.places:
+            return self.call()
+        for _ in range(TRIES):
+            place = self.rng.choice(self.out.places)
+            ops: Sequence[str] = KINDS[place.kind].ops
+            if self.rng.randrange(8) == 0:
+                ops = ANY_OPS[4:] if place.kind in UNCOPIED else ANY_OPS
+            text = self.fill(self.rng.choice(ops), place)
+            if self.out.may_bind(text):
+                return self.out.emit(text)
+
+    def call(self) -> None:
+        if self.functions and self.rng.randrange(3):
+            name = self.rng.choice(self.functions)
+            self.out.emit(self.rng.choice(("", "value = ")) + f"{name}({self.number()})")
+        else:
+            self.out.emit(self.fill("work($i)"))
+
+    def statements(self, count: int, depth: int, in_loop: bool) -> None:
+        for _ in range(count):
+            self.left -= 1
+            if self.left > 0:
+                self.statement(depth, in_loop)
+
+    def statement(self, depth: int, in_loop: bool) -> None:
+        draw = self.rng.randrange(100)
+        if draw < 56:
+            self.operation()
+        elif draw < 64:
+            self.call()
+        elif draw < 70:
+            self.out.emit(self.fill(self.rng.choice(SHOWS)))
+        elif draw < 79:
+            self.branch(depth, in_loop)
+        elif draw < 87 and depth < MAX_DEPTH:
+            self.loop(depth)
+        elif draw < 92:
+            self.guarded(depth, in_loop)
+        elif draw < 94 and in_loop:
+            limit, leave = self.rng.choice((3, 20, 60)), self.rng.choice(("break", "continue"))
+            self.out.emit(self.fill(f"if $n > {limit}: {leave}"))
+        else:
+            self.odd()
+
+    def odd(self) -> None:
+        text = self.fill(self.rng.choice(ODD))
+        if self.out.may_bind(text):
+            self.out.emit(text)
+
+    def branch(self, depth: int, in_loop: bool) -> None:
+        out, rng = self.out, self.rng
+        if rng.randrange(5) == 0:
+            with out.block(self.fill("match $i % 3:")):
+                for case in ("case 0:", "case 1 | 2:", "case _:"):
+                    with out.block(case):
+                        self.statements(1, depth, in_loop)
+            # between two cases no statement may stand
+            out.points = [point for point in out.points if not self._is_before_case(point.at, point.indent)]
+            return
+        with out.block(self.fill(f"if {rng.choice(TESTS)}:")):
+            self.statements(rng.randrange(1, 3), depth, in_loop)
+        if rng.randrange(5) < 2:
+            self.clause("else:", depth, in_loop)
+
+    def _is_before_case(self, at: int, indent: int) -> bool:
+        """Whether a point lies in a match statement outside of its cases."""
+        lines = self.out.lines
+        header = next((line for line in reversed(lines[:at]) if len(line) - len(line.lstrip()) < 4 * indent),
+                      "")
+        return header.lstrip().startswith("match ")
+
+    def clause(self, header: str, depth: int, in_loop: bool) -> None:
+        """A clause that continues the statement just written: no probe may stand before it."""
+        self.out.points = [point for point in self.out.points
+                           if (point.at, point.indent) != (len(self.out.lines), self.out.indent)]
+        with self.out.block(header):
+            self.statements(1, depth, in_loop)
+
+    def guarded(self, depth: int, in_loop: bool) -> None:
+        """A with or a try statement."""
+        out, rng = self.out, self.rng
+        if rng.randrange(3) == 0:
+            header = rng.choice(WITHS)
+            with out.block(header):
+                self.statements(rng.randrange(1, 3), depth, in_loop)
+                if "suppress" in header and rng.randrange(2):
+                    out.emit(self.fill("fails($i)"))
+            return
+        with out.block("try:"):
+            self.statements(1, depth, in_loop)
+            out.emit(self.fill(rng.choice(RAISES)))
+            self.statements(1, depth, in_loop)
+        self.clause(rng.choice(CATCHES), depth, in_loop)
+        if rng.randrange(3) == 0:
+            self.clause("else:", depth, in_loop)
+        if rng.randrange(3) == 0:
+            self.clause("finally:", depth, in_loop=False)
+
+    # -- loops
+    def loop(self, depth: int) -> None:
+        """A loop inside others, or of a function."""
+        out, rng = self.out, self.rng
+        name = out.new_name("i")
+        header, first, last = self.loop_header(name, rng.choice((2, 3, 5, 9)))
+        for line in first:
+            out.emit(line)
+        with out.block(header):
+            for line in last:
+                out.emit(line)
+            self.counters.append(name)
+            if rng.randrange(5):
+                self.call()
+            self.statements(rng.randrange(1, 4), depth + 1, in_loop=True)
+            self.counters.remove(name)
+        if rng.randrange(7) == 0:
+            self.clause("else:", depth, in_loop=False)
+
+    def loop_header(self, name: str, turns: int) -> tuple[str, list[str], list[str]]:
+        """(the header, lines before it, lines at its top); the name is a counting variable."""
+        other = self.out.new_name("x")
+        forms: list[tuple[str, list[str], list[str]]] = [
+            (f"for {name} in range({turns}):", [], []),
+            (f"for {name} in range({turns}):", [], []),
+            (f"for {name}, {other} in enumerate('abcdefghi'[:{turns}]):", [], []),
+            (f"while {name} < {turns}:", [f"{name} = 0"], [f"{name} += 1"]),
+            ("while True:", [f"{name} = 0"], [f"{name} += 1", f"if {name} > {turns}: break"]),
+            (f"for {name} in itertools.count():", [], [f"if {name} >= {turns}: break"]),
+            (f"for {name}, {other} in zip(range({turns}), numbers_from(2)):", [], []),
+            (f"for {name} in list(range({turns})):", [], []),
+            (f"for {name} in itertools.islice(numbers_from(0), {turns}):", [], []),
+            (f"for {name} in (v for v in range({turns})):", [], []),
+            (f"for {name}, *{other} in [(v, v * v, v) for v in range({turns})]:", [], []),
+        ]
+        for place in self.out.places:
+            if place.kind == "iterator":
+                forms.append((f"for {name}, {other} in zip(range({turns}), {place.expr}):", [], []))
+            elif place.kind == "loader":
+                forms.append((f"for {name}, {other} in enumerate({place.expr}):", [], []))
+        return self.rng.choice(forms)
