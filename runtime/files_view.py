@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from . import files_disk as disk
+from .errors import StoreError
 from .files_alias import recorded_name
 from .files_paths import RealPaths, nobodys, read_link
 from .files_state import Event, Ledger, Node, Source
@@ -41,6 +42,7 @@ class View:
         self.ledger = Ledger(events, self._move_on_disk)
         self._busy_scratch = self._scratch_in_use()
         self.paths = RealPaths(self._read_link, self.cwd, self.user_path)
+        self._damage = ""                        # of a copy that was wanted, in words
         self.renamed: dict[str, str] = {}        # names drawn anew -> recorded names
         self.lock = threading.RLock()
 
@@ -188,9 +190,10 @@ class View:
         """Recorded reads win: what this "read" event found."""
         if read[3] is None:
             return node.path if disk.stamp(node.path) == tuple(read[5:7]) else None
-        if not node.is_open():
+        found = self._kept(read[3], read[6] if len(read) > 6 else 0)
+        if found is not None and not node.is_open():
             self.ledger.kept(node, read)
-        return self._kept(read[3], read[6] if len(read) > 6 else 0)
+        return found
 
     def _now(self, node: Node) -> str | None:
         """Where the present contents of a file are, None if they cannot be had."""
@@ -217,15 +220,20 @@ class View:
 
     def _lost(self, node: Node, read: Event | None) -> FileNotFoundError:
         why = read[4] if read is not None else node.why
-        why = why or "it was written in a part that this replay skipped"
+        why = self._damage or why or "it was written in a part that this replay skipped"
         self.report(f"{node.path} cannot be read as the recorded run did: {why}, and no copy is kept.")
         return missing(node.path)
 
-    def _kept(self, key: str, mtime_ns: int) -> str:
-        """A file with the kept contents, made on first use."""
+    def _kept(self, key: str, mtime_ns: int) -> str | None:
+        """A file with the kept contents, made on first use; None if the record's copy is damaged."""
         path = f"{self.root}/{KEPT_FOLDER}/{key}-{mtime_ns}"
         if disk.kind(path) == "":
-            disk.write(path, self._fetch(key))
+            try:
+                contents = self._fetch(key)
+            except StoreError as error:
+                self._damage = error.message
+                return None
+            disk.write(path, contents)
             disk.utime(path, mtime_ns)
         return path
 

@@ -111,6 +111,13 @@ def places(size: int, count: int, seed: str) -> list[int]:
     return sorted({0, size - 1, *random.Random(seed).sample(range(size), min(count, size))})
 
 
+def means(data: bytes | bytearray) -> dict[str, object]:
+    """What a description says (its plain checksum is for those who have not the key)."""
+    fields: dict[str, object] = json.loads(data)
+    del fields["check"]
+    return fields
+
+
 FLIPS = {JOURNAL: 30, INDEX: 12, PACK: 20, DESCRIPTION: 20}
 
 
@@ -123,7 +130,7 @@ def test_a_flipped_bit_is_never_printed_in_silence(desk, name):
         data[place] ^= 1 << place % 8
         file.write_bytes(data)
         code = desk.never_wrong()
-        assert code == 69 or name != DESCRIPTION or json.loads(data) == json.loads(sound), place
+        assert code == 69 or name != DESCRIPTION or means(data) == means(sound), place
     file.write_bytes(sound)
     assert desk.never_wrong() == 0
 
