@@ -87,6 +87,12 @@ def split_program(module: str | None, words: tuple[str, ...]) -> tuple[Target, t
 @click.option(
     "--include", multiple=True, metavar="PKG", help="Treat this installed package as the project's, too."
 )
+@click.option(
+    "--audit",
+    type=click.Choice(["full", "auto", "off"]),
+    default="auto",
+    help="Look for state kept in libraries: at each loop, within the overhead (default), or not.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="No word of florc's own but warnings and errors.")
 @program_arguments
 def record(
@@ -94,13 +100,14 @@ def record(
     overhead: float,
     store: str | None,
     include: tuple[str, ...],
+    audit: str,
     quiet: bool,
     module: str | None,
     words: tuple[str, ...],
 ) -> Work:
     """Run a program as python would, and keep what a replay needs."""
     target, args = split_program(module, words)
-    options = RecordOptions(target, args, name, overhead, store, include, quiet)
+    options = RecordOptions(target, args, name, overhead, store, include, quiet, audit)
 
     def work() -> int:
         from . import recording

@@ -26,6 +26,7 @@ class RecordOptions:
     store: str | None = None
     include: tuple[str, ...] = ()
     quiet: bool = False
+    audit: str = "auto"
 
 
 @dataclass(frozen=True)

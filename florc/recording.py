@@ -114,6 +114,7 @@ class Recorder:
                 script=self._run.script,
                 overhead=self._options.overhead,
                 warn=messages.warning,
+                audit=self._options.audit,
             )
         )
         return True

@@ -235,7 +235,8 @@ def edge_text(edge: Any) -> str:
     if tag == "a":
         return f".{edge[1]}"
     if tag == "n":
-        return f".{edge[1]}" if edge[2] in ("", "__main__") else f".{edge[2]}.{edge[1]}"
+        space = edge[2].lstrip("~").replace(":", ".")  # the mark of what the audit found in a library
+        return f".{edge[1]}" if space in ("", "__main__") else f".{space}.{edge[1]}"
     if tag in ("k", "dv", "e"):
         return f"[{edge[1]}]"
     if tag == "d":

@@ -19,6 +19,7 @@ r"""The journal of a run: what happened, in order, one JSON array a line.
     ["Q", id]                      from here on this loop is not followed: it takes next to nothing
     ["S"]                          from here on no iterations of the innermost open loop are noted
     ["D", id, where]               tensors at this loop's "exit" or "iteration" were backpropagated into
+    ["A", keys]                    state was found in these library modules or classes; earlier states lack it
     ["n", words]                   a note: foreign output, what cannot be seen...
     ["E", exit code, interrupted, n]   the program ended (interrupted: by Ctrl-C); n payloads were kept
     =MAC checksum                  the end of a batch: keyed and plain hash of all events up to here

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, cast
 
 from .errors import CannotRestore
 from .roots import Namespace, Root
+from .watched import MARK, WatchedNames, watch
 
 
 class Project:
@@ -18,6 +20,7 @@ class Project:
         self.paths: dict[str, str] = {}  # file id -> code file name
         self.marks: dict[str, bytearray] = {}  # file id -> one byte a region
         self.binds: dict[str, tuple[str, ...]] = {}  # block id -> names it may rebind
+        self.watched: dict[str, Namespace] = {}  # key of a library's module or class -> names of it
 
     def add(
         self,
@@ -37,10 +40,30 @@ class Project:
         return module in self.spaces or module == "__mp_main__"
 
     def root(self, frame: dict[str, Any]) -> Root:
-        return Root(frame, list(self.spaces.values()))
+        return Root(frame, [*self.spaces.values(), *self.watched.values()])
+
+    def watch(self, key: str, names: Iterable[str]) -> None:
+        """From now on these names of a library are state; CannotRestore if they cannot be."""
+        if key not in self.watched:
+            self.watched[key] = watch(key, set())
+        cast("WatchedNames", self.watched[key].names).shown.update(names)
+
+    def unwatched(self, key: str, names: Iterable[str]) -> list[str]:
+        """Those of the names that are not watched yet."""
+        space = self.watched.get(key)
+        return sorted(names if space is None else set(names) - cast("WatchedNames", space.names).shown)
+
+    def is_own(self, obj: Any) -> bool:
+        """True for functions and classes that the project's text makes."""
+        code = getattr(getattr(obj, "__func__", obj), "__code__", None)
+        if code is not None:
+            return code.co_filename in self.files
+        return self.is_project(str(getattr(obj, "__module__", "")))
 
     def space(self, name: str) -> Namespace:
         """A module's namespace; it is imported if the replay has not come to that yet."""
+        if name.startswith(MARK):
+            return self.watched.setdefault(name, watch(name, set()))
         if name not in self.spaces:
             try:
                 importlib.import_module(name)

@@ -10,6 +10,7 @@ from pathlib import Path
 from time import perf_counter  # the real one, whatever stands in `time` later
 from typing import Any
 
+from .audit import AUTO, Audit
 from .checkpoint import Snapshots
 from .graph import Base
 from .guards import INERT, USEFUL_DEPTH, Guard, OpenLoop, Stack, keeps_locals
@@ -86,7 +87,7 @@ class Flag:
 class RecordLoop(OpenLoop):
     """A loop that is being recorded, at depth 0 or 1."""
 
-    __slots__ = ("recorder", "base", "began", "spent", "saved", "iterator", "seen", "varying")
+    __slots__ = ("recorder", "base", "began", "spent", "saved", "iterator", "seen", "varying", "audited")
 
     def __init__(
         self, recorder: Recorder, block: str, names: tuple[str, ...], frame: Any, depth: int
@@ -96,6 +97,7 @@ class RecordLoop(OpenLoop):
         self.base: Base | None = None
         self.saved: dict[str, bytes] = {}
         self.iterator: Any = None
+        self.audited = False  # libraries are looked at before and after it
         self.began = 0.0  # when the current iteration or block began
         self.spent = 0.0  # what florc had taken by then
         self.seen: dict[str, Any] = {}  # plain module-level names at the last boundary
@@ -142,7 +144,14 @@ def _is_short(value: Any) -> bool:
 class Recorder:
     """One recorded run."""
 
-    def __init__(self, folder: Path, seal: Seal, overhead: float, warn: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        seal: Seal,
+        overhead: float,
+        warn: Callable[[str], None],
+        audit: str = AUTO,
+    ) -> None:
         self.project = Project()
         self.stack = Stack()
         self.journal = JournalWriter(folder, seal)
@@ -150,6 +159,7 @@ class Recorder:
         self.policy = Policy(overhead)
         self.marks = Marks(self.project, self.journal)
         self.snapshots = Snapshots(self.blobs, self.project.is_project)
+        self.audit = Audit(audit, overhead, self.project.is_project, self.project.is_own)
         self.warn = warn
         self.began = perf_counter()
         self.broken = False  # the store failed: training goes on, recording does not
@@ -181,6 +191,7 @@ class Recorder:
     def _enter(self, loop: RecordLoop) -> None:
         self.journal.add(["L", loop.block], now=True)
         loop.saved = self.marks.push()
+        self._audit_entry(loop)
         if loop.depth:
             self._start_base(loop)
         loop.began, loop.spent = perf_counter(), self.policy.spent
@@ -218,6 +229,9 @@ class Recorder:
         block = f"{loop.block} (iteration)"
         if loop.iteration:
             self._measure(loop, block)
+            self._audit(loop)
+        if not loop.depth:
+            loop.audited = self.audit.due(block, self.policy.costs(block).executions, self._elapsed())
         self._note_others()
         hits = self.marks.hits()
         self.marks.push()
@@ -243,6 +257,7 @@ class Recorder:
             self.stack.loops.pop()
         block = self._exit_id(loop)
         seconds = self._measure(loop, block)
+        self._audit(loop)
         hits = self.marks.hits()
         self.marks.pop(loop.saved)
         ckpt = self._take(loop, block, loop.locals() | extra) if loop.base is not None else None
@@ -276,6 +291,44 @@ class Recorder:
         for tensor in graphs[:MAX_GRAPHS]:
             tensor.grad_fn.register_prehook(seen)
         handle.next_id = number  # the program's own hooks keep the numbers they would have had
+
+    # -- the audit ------------------------------------------------------------------------
+    def _audit_entry(self, loop: RecordLoop) -> None:
+        """Before a loop: what has changed until now is its surrounding's doing."""
+        block = self._exit_id(loop)
+        loop.audited = self.audit.due(block, self.policy.costs(block).executions, self._elapsed())
+        if loop.audited:
+            found = self._look()
+            if loop.depth:
+                self._watch_from_now(found, self.stack.loops[0])
+
+    def _audit(self, loop: RecordLoop) -> None:
+        """After a loop or an iteration that is looked at."""
+        if loop.audited:
+            self._watch_from_now(self._look(), loop)
+
+    def _look(self) -> dict[str, list[str]]:
+        spent = self.audit.spent
+        found = self.audit.look()
+        self.policy.spent += self.audit.spent - spent
+        return {key: new for key, names in found.items() if (new := self.project.unwatched(key, names))}
+
+    def _watch_from_now(self, found: dict[str, list[str]], loop: OpenLoop) -> None:
+        """Make what was found a part of the state; the checkpoints so far lack it."""
+        if not found:
+            return
+        for key, names in found.items():
+            self.project.watch(key, names)
+        for opened in self.stack.loops:
+            assert isinstance(opened, RecordLoop)
+            opened.base = None
+        if isinstance(loop, RecordLoop):
+            loop.base = None  # it has been taken off the stack already
+        self.journal.add(["A", sorted(found)])
+        paths = [f"{key[1:].replace(':', '.')}.{name}" for key, names in found.items() for name in names]
+        words = f"{', '.join(sorted(paths))} changed in {loop.block}, though no name of the project holds it"
+        self.note(words)
+        self.warn(f"{words}: it is kept from here on; what was kept before is not used")
 
     def _close_raised(self, loop: OpenLoop) -> None:
         self.journal.add(["Z", loop.block])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +10,9 @@ HIDDEN = "_florc"  # the names that instrumentation adds start so
 
 
 class Namespace:
-    """A project module's globals, as one node of the graph."""
+    """A project module's globals (or names watched in a library's), as one node of the graph."""
 
-    def __init__(self, name: str, names: dict[str, Any]) -> None:
+    def __init__(self, name: str, names: MutableMapping[str, Any]) -> None:
         self.name = name
         self.names = names
 

@@ -94,6 +94,8 @@ def parse(events: list[Event]) -> Script:
             script.muted[event[1]] = position
         elif tag == "D":
             differentiated.add((event[1], event[2]))
+        elif tag == "A":
+            _drop_all(script)
         elif tag == "n":
             script.notes.append(event[1])
         elif tag == "E":
@@ -102,6 +104,14 @@ def parse(events: list[Event]) -> Script:
         _end(run, len(events))
     _drop_differentiated(script, differentiated)
     return script
+
+
+def _drop_all(script: Script) -> None:
+    """Forget the checkpoints so far: state was found that they do not hold."""
+    for run in script.at.values():
+        run.base = run.ckpt = None
+        for iteration in run.iterations:
+            iteration.ckpt = None
 
 
 def _drop_differentiated(script: Script, found: set[tuple[str, str]]) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from . import files_audit, live
+from .audit import AUTO
 from .clocks import Clocks, reader
 from .emitter import Emitter, restart
 from .entropy import Entropy
@@ -53,6 +54,7 @@ class RecordConfig:
     script: str
     overhead: float
     warn: Callable[[str], None] = lambda text: None
+    audit: str = AUTO
 
 
 @dataclass(frozen=True)
@@ -106,11 +108,13 @@ class _Session:
         self.clocks.install()
         self.entropy = Entropy(read_clock)
         self.entropy.install()
+        self._seed_torch = seeds["torch"]
         self.watcher = Watcher({"numpy.random": seeds["numpy"], "torch": self._on_torch})
         for number, stream in streams():
             self._tap(number, stream)
 
     def _on_torch(self, torch: Any) -> None:
+        self._seed_torch(torch)
         self.files.patch_torch(torch)
         if self.entropy is not None:
             self.entropy.on_torch(torch)
@@ -260,7 +264,7 @@ os.register_at_fork(after_in_child=_forget)
 def start_record(config: RecordConfig) -> None:
     """Begin to record the program that is about to run."""
     global _active
-    recorder = Recorder(config.run_dir, config.seal, config.overhead, config.warn)
+    recorder = Recorder(config.run_dir, config.seal, config.overhead, config.warn, config.audit)
     store = os.path.realpath(config.store)
 
     def keep(data: bytes) -> str:
@@ -275,7 +279,10 @@ def start_record(config: RecordConfig) -> None:
         name, keys, place, has_gauss, gauss = module.get_state(legacy=True)
         recorder.event(["R", "numpy", [name, keys.tolist(), place, has_gauss, gauss]])
 
-    session.start(session.read_clock, {"numpy": numpy_seed})
+    def torch_seed(module: Any) -> None:
+        recorder.event(["R", "torch", module.initial_seed()])  # drawn in C++ when it was loaded
+
+    session.start(session.read_clock, {"numpy": numpy_seed, "torch": torch_seed})
     _active = session
 
 
@@ -322,7 +329,11 @@ def start_replay(config: ReplayConfig) -> None:
             name, keys, place, has_gauss, gauss = seeds["numpy"]
             module.set_state((name, keys, place, has_gauss, gauss))
 
-    session.start(replayer.clock, {"numpy": numpy_seed})
+    def torch_seed(module: Any) -> None:
+        if "torch" in seeds:
+            module.default_generator.manual_seed(seeds["torch"])
+
+    session.start(replayer.clock, {"numpy": numpy_seed, "torch": torch_seed})
     _emitter.writers = {number: tap.original for number, tap in session.taps}
     _active = session
 
