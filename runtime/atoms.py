@@ -137,6 +137,7 @@ def stood_in_for(obj: types.FunctionType) -> Any:
 
 def _function(obj: types.FunctionType) -> tuple[Any, ...] | None:
     plain = not obj.__closure__ and not obj.__dict__ and not obj.__kwdefaults__
+    plain = plain and obj.__code__.co_name == obj.__name__  # not another function's code
     if plain and all(type(value) in PLAIN for value in obj.__defaults__ or ()):
         found = named(obj)
         return ("g", *found) if found else None

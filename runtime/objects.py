@@ -150,7 +150,7 @@ class Cell(Kind):
 
 
 class Function(Kind):
-    """Functions with state: closure cells, defaults, attributes. Their code is not state."""
+    """Functions with state: closure cells, defaults, attributes. Of their code only the name is noted."""
 
     tag = "function"
 
@@ -172,6 +172,7 @@ class Function(Kind):
             walk.ref(obj.__defaults__, ("a", "__defaults__")),
             walk.ref(obj.__kwdefaults__, ("a", "__kwdefaults__")),
             read_attributes(obj, walk),
+            code.co_name,
         )
 
     def follow(self, holder: Any, edge: Any) -> Any:
@@ -185,6 +186,8 @@ class Function(Kind):
     def write(self, obj: Any, content: Any, build: Build) -> None:
         if isinstance(obj, Lost) or len(content) == 3:
             return
+        if obj.__code__.co_name != content[7]:
+            raise CannotRestore(f"the code of {content[2]} was replaced")
         obj.__defaults__ = build.get(content[4])
         obj.__kwdefaults__ = build.get(content[5])
         write_attributes(obj, content[6], build)

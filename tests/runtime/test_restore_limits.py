@@ -128,7 +128,6 @@ REFUSED_LIBRARIES = {
 OPEN = frozenset(
     {
         "a property replaced in its class",
-        "a function's code replaced",
         "a name in a library's module",
         "an attribute of a library's class",
         "a new tensor over an array's memory",
