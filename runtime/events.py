@@ -43,6 +43,11 @@ def _name(value: Any) -> bool:
     return type(value) is str and "\0" not in value
 
 
+def _target(value: Any) -> bool:
+    """What a symbolic link may hold."""
+    return _name(value) and bool(value)
+
+
 def _int(value: Any) -> bool:
     return type(value) is int and -MAX_SIZE < value < MAX_SIZE
 
@@ -123,10 +128,10 @@ def _generator(value: Any) -> bool:
 
 
 def is_path(value: Any) -> bool:
-    """An absolute path with nothing in it that leads elsewhere."""
+    """An absolute path with nothing in it that leads elsewhere; not the root, which nobody makes or moves."""
     if type(value) is not str or not value.startswith("/") or "\0" in value:
         return False
-    return value == "/" or all(part not in ("", ".", "..") for part in value[1:].split("/"))
+    return all(part not in ("", ".", "..") for part in value[1:].split("/"))
 
 
 def _file(value: Any) -> bool:
@@ -134,9 +139,13 @@ def _file(value: Any) -> bool:
     if type(value) is not list or not value or type(value[0]) is not str:
         return False
     wanted = _FILE_SHAPES.get(value[0])
-    return wanted is not None and (
-        len(value) > len(wanted) and all(check(part) for check, part in zip(wanted, value[1:], strict=False))
-    )
+    if wanted is None or len(value) <= len(wanted):
+        return False
+    if not all(check(part) for check, part in zip(wanted, value[1:], strict=False)):
+        return False
+    if value[0] == "prior" and value[3] == "link" and not value[5]:
+        return False
+    return value[0] != "rename" or not f"{value[2]}/".startswith(f"{value[1]}/")
 
 
 _FILE_SHAPES: dict[str, tuple[Check, ...]] = {
@@ -147,7 +156,7 @@ _FILE_SHAPES: dict[str, tuple[Check, ...]] = {
     "mkdir": (is_path,),
     "remove": (is_path,),
     "rename": (is_path, is_path),
-    "symlink": (is_path, _name),
+    "symlink": (is_path, _target),
     "link": (is_path, is_path),
     "opaque": (is_path,),
     "left": (is_path, _count, _int),

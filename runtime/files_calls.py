@@ -40,11 +40,12 @@ class Calls:
         if isinstance(name, int):
             return None
         path = self._view.place(name, dir_fd, follow)
-        return path if path is not None and (self._away or self._view.is_touched(path)) else None
+        known = path is not None and (self._away or path in self._view.detours or self._view.is_touched(path))
+        return path if known else None
 
     def _real(self, name: Any, path: str | None) -> Any:
-        """A name for the original function: as given, unless relative names mean another folder here."""
-        return path if self._away and path is not None else name
+        """A name for the original function: as given, unless it means something else on disk than here."""
+        return path if path is not None and (self._away or path in self._view.detours) else name
 
     def _call(self, function: Callable[..., Any], name: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
         """Call an original on target; its exceptions speak of name."""

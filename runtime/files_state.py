@@ -187,6 +187,7 @@ class Ledger:
     def copy(self, source: Node, target: Node) -> None:
         """Give target what source holds, as far as the record has it."""
         target.kind, target.key, target.mtime_ns = source.kind, source.key, source.mtime_ns
+        target.target = source.target
         target.source = source.source if source.source is Source.KEPT else Source.SKIPPED
 
     def move(self, source: str, target: str) -> None:

@@ -9,14 +9,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import xxhash
+
 from . import files_disk as disk
 from .errors import StoreError
 from .files_alias import recorded_name
 from .files_paths import RealPaths, nobodys, read_link
 from .files_state import Event, Ledger, Node, Source
 
-# kept contents and stand-ins lie in the overlay under names that no user path has
+# kept contents and stand-ins lie in the overlay under names that no user path has; symbolic links lie in a
+# folder of their own: no path in the overlay may lead through one, and so out of it
 KEPT_FOLDER = ".kept"
+LINK_FOLDER = ".links"
 PLACEHOLDER = ".placeholder"
 
 
@@ -43,6 +47,8 @@ class View:
         self._busy_scratch = self._scratch_in_use()
         self.paths = RealPaths(self._read_link, self.cwd, self.user_path)
         self._damage = ""                        # of a copy that was wanted, in words
+        self._detour = False                     # a name has just led through a link that is not on disk
+        self.detours: set[str] = set()           # where such names led: the disk may not be asked by name
         self.renamed: dict[str, str] = {}        # names drawn anew -> recorded names
         self.lock = threading.RLock()
 
@@ -52,11 +58,16 @@ class View:
         """The user's absolute path of a name, None if the view has no say: no path, or nobody's path."""
         if isinstance(name, int):
             return None
+        self._detour = False
+        if self.ledger.links:
+            self.paths.forget()                  # what is remembered would not tell of a detour
         try:
             path = self.paths.resolve(name, dir_fd, follow)
         except (TypeError, ValueError):
             return None                          # Python says what is wrong with it
-        if path.startswith(self.root) or nobodys(path):
+        if self._detour:
+            self.detours.add(path)
+        elif path.startswith(self.root) or nobodys(path):
             return None
         return self._by_record(path) if self.renamed else path
 
@@ -93,7 +104,9 @@ class View:
         if self.ledger.links:
             node = self.ledger.nodes.get(path)
             if node is not None:
-                return node.target if node.kind == "link" else None
+                target = node.target if node.kind == "link" else None
+                self._detour = self._detour or target != read_link(path)
+                return target
         return read_link(path)
 
     # -- what is where ----------------------------------------------------------------------------
@@ -145,10 +158,10 @@ class View:
 
     def writes_real(self, path: str | None) -> bool:
         """Whether a change of this path is to reach the disk: a probe's own file, scratch, nobody's path."""
+        if path is not None and (path in self.detours or path in self.ledger.nodes):
+            return False
         if path is None or self._ignore(path):
             return True
-        if path in self.ledger.nodes:
-            return False
         return self._is_scratch(path) or self.is_probe()
 
     def _is_scratch(self, path: str) -> bool:
@@ -339,7 +352,8 @@ class View:
     def _link_on_disk(self, node: Node) -> str:
         if read_link(node.path) == node.target:
             return node.path
-        target = self.overlay(node.path)
+        name = xxhash.xxh3_128_hexdigest(os.fsencode(node.path))
+        target = f"{self.root}/{LINK_FOLDER}/{name}"
         if read_link(target) != node.target:
             disk.mkdirs(target.rpartition("/")[0])
             disk.discard(target)
