@@ -91,6 +91,7 @@ def split_program(module: str | None, words: tuple[str, ...]) -> tuple[Target, t
     "--audit",
     type=click.Choice(["full", "auto", "off"]),
     default="auto",
+    envvar="FLORC_AUDIT",
     help="Look for state kept in libraries: at each loop, within the overhead (default), or not.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="No word of florc's own but warnings and errors.")
