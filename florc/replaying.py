@@ -25,7 +25,7 @@ from . import (
     summary,
     trust,
 )
-from .errors import EXIT_REFUSED, FlorcError
+from .errors import EXIT_INEXACT, EXIT_REFUSED, FlorcError
 from .hook import Hooks, Source, plain
 from .matching import FileMatch, carried, edits_of, match_project
 from .options import ReplayOptions, Target
@@ -67,7 +67,9 @@ def replay(options: ReplayOptions) -> int:
     plan = planning.make(prepared.script, prepared.edits, prepared.selected)
     if options.plan_only:
         planning.show(plan)
-        return 0
+        for flaw in prepared.flaws:
+            messages.warning(f"not exact: {flaw}")
+        return EXIT_INEXACT if prepared.flaws else 0
     _recorded_variables(run)
     try:
         overlay = overlays.make()

@@ -11,7 +11,7 @@ from .runtime import private
 from .runtime.errors import StoreError
 from .runtime.journal import Reading
 from .runtime.key import Key
-from .runtime.runs import RUNNING, Run
+from .runtime.runs import Run
 
 
 def signing_key() -> Key:
@@ -51,7 +51,7 @@ def flaws(run: Run, read: Reading) -> tuple[str, ...]:
     found = list(run.flaws)
     if read.damage:
         found.append(f"{read.damage}: nothing after that is printed")
-    elif run.status != RUNNING and not any(event[0] in ("E", "stop") for event in read.events):
+    elif run.finished is not None and not any(event[0] in ("E", "stop") for event in read.events):
         place = f"byte {read.end} of {read.size}"
         found.append(f"the journal of the run ends before the run did: it was cut short ({place})")
     return tuple(found)

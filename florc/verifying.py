@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from . import project, replaying, startup, trust
+from . import messages, project, replaying, startup, trust
 from .errors import EXIT_INEXACT, EXIT_REFUSED, FlorcError
 from .options import ReplayOptions, Target
 from .runtime import journal, runs
@@ -42,6 +42,8 @@ def verify(name: str | None, store_name: str | None, rerun: bool) -> int:
 
 
 def _newest(store: Path) -> runs.Run:
+    for name, fault in runs.unreadable(store):
+        messages.warning(f"{name} is not looked at: {fault.message}; {fault.hint}")
     found = runs.all_runs(store)
     if not found:
         message = f"no runs in {store}"

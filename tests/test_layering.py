@@ -72,6 +72,21 @@ def test_a_room_has_files(room: str) -> None:
     assert files(room), "the other tests of this file would show nothing"
 
 
+def test_bytes_from_a_store_are_loaded_as_code_only_when_their_seal_was_looked_at() -> None:
+    """Blobs come by `get` or `get_sealed`; what marshal or pickle loads comes by the second."""
+    calls = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for room in ("florc", "runtime")
+        for path in files(room)
+        for node in ast.walk(ast.parse(path.read_bytes()))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith((".loads", ".load", "Unpickler"))
+        and any(isinstance(part, ast.Attribute) and part.attr == "get"
+                for argument in node.args for part in ast.walk(argument)
+                if "environment" not in ast.unparse(argument))
+    ]
+    assert calls == []
+
+
 @pytest.mark.parametrize("room", ROOMS)
 def test_no_room_is_imported_as_a_top_level_package(room: str) -> None:
     assert not [str(found) for found in imports(room) if found.top in ("transforms", "runtime")]

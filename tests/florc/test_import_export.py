@@ -165,6 +165,22 @@ def test_a_project_that_has_moved_is_replayed_where_it_lies_now(mine, tmp_path):
 
 
 @pytest.mark.program
+def test_a_killed_run_is_shared_as_far_as_it_came(mine, other):
+    kill = PROGRAM + "    if epoch == 2 and 'KILL' in os.environ:\n        os.kill(os.getpid(), 9)\n"
+    for desk in (mine, other):
+        desk.script.write_text(kill)
+    (mine.home / "state.json").unlink()
+    assert mine.florc("record", "--overhead", "1", "--name", "dead", "train.py", KILL="1").code == -9
+    other.script.write_text(kill.replace(BEFORE, AFTER))
+    wanted = other.plain()
+    assert mine.florc("runs", "export", "dead", "-o", "../dead.tar").code == 0
+    assert other.florc("runs", "import", "--trust", "../../dead.tar").code == 0
+    done = other.florc("replay", "train.py")
+    assert done.code == 0 and b"interrupted" in done.err
+    assert wanted.startswith(done.out.decode()) and "epoch 2" in done.out.decode()
+
+
+@pytest.mark.program
 def test_names_that_are_taken_or_unfit_are_refused(mine, other):
     for words, code in [
         (("runs", "export", "one", "-o", "../one.tar"), 2),

@@ -146,6 +146,10 @@ def test_a_flipped_bit_in_a_text_ends_the_replay_before_it_and_says_where(desk):
     assert done.out.decode() and desk.truth.startswith(done.out.decode())
     assert b"epoch 3" in done.out and b"epoch 4" not in done.out and b"Epoch" not in done.out
     assert b"journal.jsonl is damaged between byte" in done.err
+    plan = desk.florc("replay", "--plan", "train.py")
+    assert plan.code == 65 and b"journal.jsonl is damaged between byte" in plan.err
+    checked = desk.florc("verify", "one")
+    assert checked.code == 65 and b"journal.jsonl is damaged between byte" in checked.out
 
 
 @pytest.mark.parametrize("name", FLIPS)
