@@ -33,10 +33,10 @@ def make() -> Path:
 
 def remove(folder: Path) -> None:
     """Take a folder away, and let its lock go."""
-    shutil.rmtree(folder, ignore_errors=True)
     lock = _held.pop(folder, None)
-    if lock is not None:
+    if lock is not None and _is(lock, folder):
         os.close(lock)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def sweep() -> None:
@@ -56,10 +56,18 @@ def _lock(folder: Path) -> int | None:
         return None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        mine = os.fstat(descriptor).st_uid == os.geteuid()
-        if mine and os.path.samestat(os.stat(folder), os.fstat(descriptor)):
-            return descriptor
     except OSError:
         pass
+    else:
+        if os.fstat(descriptor).st_uid == os.geteuid() and _is(descriptor, folder):
+            return descriptor
     os.close(descriptor)
     return None
+
+
+def _is(descriptor: int, folder: Path) -> bool:
+    """True if a descriptor stands for the folder: the program may have closed it, and opened another."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(folder))
+    except OSError:
+        return False

@@ -113,7 +113,7 @@ class Recorder:
                 store=self._store,
                 script=self._run.script,
                 overhead=self._options.overhead,
-                warn=messages.warning,
+                warn=self._warn,
                 audit=self._options.audit,
             )
         )
@@ -175,10 +175,14 @@ class Recorder:
         try:
             return step()
         except Exception as error:
-            if not self._told:
-                self._told = True
-                messages.warning(f"recording failed, the program goes on: {type(error).__name__}: {error}")
+            self._warn(f"recording failed, the program goes on: {type(error).__name__}: {error}")
             return default
+
+    def _warn(self, text: str) -> None:
+        """Tell that recording has failed; what fails after that is of the same making."""
+        if not self._told:
+            self._told = True
+            messages.warning(text)
 
 
 def _words(options: RecordOptions) -> str:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from . import files_audit, files_foreign
+from .errors import StoreError
 from .files_inputs import MAX_LOOKED_INTO, fingerprint
 from .files_paths import RealPaths, nobodys
 from .patches import Patches
@@ -40,14 +41,17 @@ class FileRecorder:
         keep: stores contents, returns their key.
         ignore: whether an absolute path is not the user's (site-packages, the store).
         limit: largest contents kept, in bytes.
+        fail: told of what should not happen (no memory): an event is missing then.
     """
 
     def __init__(self, emit: Callable[[Event], None], keep: Callable[[bytes], str],
-                 ignore: Callable[[str], bool], limit: int) -> None:
+                 ignore: Callable[[str], bool], limit: int,
+                 fail: Callable[[Exception], None] = lambda error: None) -> None:
         self._emit = emit
         self._keep = keep
         self._ignore = ignore
         self._limit = limit
+        self._fail = fail
         self._kept = 0
         self._paths = RealPaths()
         self._ignored: dict[str, bool] = {}
@@ -108,8 +112,10 @@ class FileRecorder:
             self._busy = True
             try:
                 handler(*args)
-            except Exception:
+            except (OSError, TypeError, ValueError, StoreError):
                 pass  # whatever is odd about a path, the user's operation goes on
+            except Exception as error:
+                self._fail(error)
             finally:
                 self._busy = False
 

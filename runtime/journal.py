@@ -32,27 +32,38 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import perf_counter  # the real one, whatever stands in `time` later
 from typing import Any
 
 import xxhash
 
 from . import events as shapes
-from . import private
+from .appending import Appender
 from .seal import MAC_CHARS, Seal
 
 NAME = "journal.jsonl"
 BATCH_BYTES = 1 << 16  # structural events are gathered up to this size between two outputs
+GRACE_SECONDS = 0.25  # of writing that is not asked about: the first events are the most telling
 CHECK_CHARS = 16  # of an xxh3-64: tells damage, where the key is not at hand
 
 
 class JournalWriter:
-    """Appends events. Output and checkpoints are written at once, the rest with them."""
+    """Appends events. Output and checkpoints are written at once, the rest with them.
 
-    def __init__(self, folder: Path, seal: Seal) -> None:
-        self._fd = private.open_file(folder / NAME, os.O_WRONLY | os.O_EXCL | os.O_APPEND)
+    share: of the run's time that writing may take. On a slow disk, or where a program does hardly anything
+    but print, events are held back so that it takes no more; a kill then loses those that are held.
+    before: called ahead of each write, to write what the events name.
+    """
+
+    def __init__(
+        self, folder: Path, seal: Seal, share: float = 1.0, before: Callable[[], None] = lambda: None
+    ) -> None:
+        self._before = before
+        self._share, self._began, self._seconds = share, perf_counter(), 0.0
+        self._file = Appender(folder / NAME, os.O_EXCL)
         self._mac, self._check = seal.journal(), xxhash.xxh3_64()
         self._end = 0  # up to here all is whole
         self._pending: list[str] = []
@@ -65,9 +76,14 @@ class JournalWriter:
         self._pending.append(line)
         self._size += len(line)
         self.count += 1
-        if now or self._size > BATCH_BYTES:
+        if (now and self._is_in_time()) or self._size > BATCH_BYTES:
+            started = perf_counter()
             self.flush()
+            self._seconds += perf_counter() - started
         return self.count - 1
+
+    def _is_in_time(self) -> bool:
+        return self._seconds < GRACE_SECONDS + self._share * (perf_counter() - self._began)
 
     def flush(self) -> None:
         """Write what is pending as one batch. OSError if that fails; the journal then ends before it."""
@@ -76,6 +92,7 @@ class JournalWriter:
         data = ("\n".join(self._pending) + "\n").encode("utf-8", "surrogatepass")
         self._pending.clear()
         self._size = 0
+        self._before()
         mac, check = self._mac.copy(), self._check.copy()
         mac.update(data)
         check.update(data)
@@ -83,22 +100,20 @@ class JournalWriter:
         self._mac, self._check = mac, check
 
     def _write(self, batch: bytes) -> None:
-        left = memoryview(batch)
         try:
-            while len(left):
-                left = left[os.write(self._fd, left) :]
+            self._file.write(batch)
         except OSError:
-            os.ftruncate(self._fd, self._end)  # half a batch would hide what comes after it
+            self._file.truncate(self._end)  # half a batch would hide what comes after it
             raise
         self._end += len(batch)
 
     def sync(self) -> None:
         self.flush()
-        os.fsync(self._fd)
+        self._file.sync()
 
     def close(self) -> None:
         self.flush()
-        os.close(self._fd)
+        self._file.close()
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,10 @@ from pathlib import Path
 from time import perf_counter  # the real one, whatever stands in `time` later
 from typing import Any
 
+from .appending import Reserve
 from .audit import AUTO, Audit
 from .checkpoint import Snapshots
+from .errors import StoreError
 from .graph import Base
 from .guards import INERT, USEFUL_DEPTH, Guard, OpenLoop, Stack, keeps_locals
 from .journal import JournalWriter
@@ -154,8 +156,9 @@ class Recorder:
     ) -> None:
         self.project = Project()
         self.stack = Stack()
-        self.journal = JournalWriter(folder, seal)
+        self.reserve = Reserve(folder)
         self.blobs = BlobWriter(folder, seal)
+        self.journal = JournalWriter(folder, seal, overhead, self.blobs.flush)
         self.policy = Policy(overhead)
         self.marks = Marks(self.project, self.journal)
         self.snapshots = Snapshots(self.blobs, self.project.is_project)
@@ -346,6 +349,7 @@ class Recorder:
         assert loop.base is not None
         started = perf_counter()
         ckpt, opaque, graphs = self.snapshots.take(loop.base, self.project.root(names))
+        self.blobs.flush()
         self.policy.materialized(block, perf_counter() - started)
         self._watch(graphs, loop.block, at_exit="iteration" not in block)
         if opaque:
@@ -377,13 +381,32 @@ class Recorder:
     def wrote(self, fd: int, text: str) -> None:
         """Text that the main thread's program has written."""
         frame = sys._getframe(2)
+        self._safely(lambda: self._wrote(fd, text, frame))
+
+    def _wrote(self, fd: int, text: str, frame: Any) -> None:
         file, line, numbered = locate(frame, self.project.files)
         numbers: int | list[str] = int(numbered)
         if numbered:
             parts = log_parts(frame, text, line)
             if parts is not None:
                 numbers = parts if len(parts) > 1 else 0
-        self._safely(lambda: self.journal.add(["w", fd, file, line, text, numbers], now=True))
+        self.journal.add(["w", fd, file, line, text, numbers], now=True)
+
+    def keep(self, data: bytes) -> str:
+        """Keep a file's contents, which the program may unpickle; StoreError once the store has failed."""
+        found: list[str] = []
+        self._safely(lambda: found.append(self.blobs.put(data, sealed=True)))
+        if not found:
+            raise StoreError("recording has stopped")
+        return found[0]
+
+    def fail(self, error: Exception) -> None:
+        """What the program did could not be noted: a replay would miss it."""
+        self._safely(lambda: self._break(f"{type(error).__name__}: {error}"))
+
+    def replaced(self) -> None:
+        """The program is about to put another one in its place (os.exec); if that fails, it goes on."""
+        self._safely(lambda: self.journal.add(["stop", "the program put another one in its place"], now=True))
 
     def wrote_elsewhere(self) -> None:
         """Text from another thread: it went out, but belongs to no place in the program."""
@@ -406,6 +429,7 @@ class Recorder:
 
     def finish(self, code: int, interrupted: bool) -> None:
         self._safely(lambda: self._finish(code, interrupted))
+        self.reserve.release()
 
     def _finish(self, code: int, interrupted: bool) -> None:
         self.journal.add(["E", code, interrupted, self.blobs.count])
@@ -429,6 +453,7 @@ class Recorder:
         """Stop recording, for good."""
         self.broken = True
         self.stack.loops.clear()
+        self.reserve.release()
         with suppress(Exception):
             self.journal.add(["stop", why], now=True)
         self.warn(f"recording stops here, the program goes on: {why}")

@@ -622,6 +622,12 @@ class Replayer:
             raise self._stop(Restart(words, self._last_restored))
         self.problem(words)
 
+    def replaced(self) -> BaseException:
+        """The program puts another one in its place (os.exec): what ends this one instead."""
+        if not self.script.stopped:
+            self.problem("the program puts another one in its place, which the recorded run did not")
+        return self._stop(ReplayDone())
+
     def _stop(self, end: BaseException) -> BaseException:
         """End the program: nothing that it writes on its way out counts."""
         self._emit.muted = True

@@ -100,6 +100,7 @@ def parse(events: list[Event]) -> Script:
             script.notes.append(event[1])
         elif tag == "E":
             script.exit_code, script.interrupted = event[1], event[2]
+            script.stopped = ""  # it did not: another program was to take this one's place, and could not
     for run in stack:
         _end(run, len(events))
     _drop_differentiated(script, differentiated)

@@ -13,6 +13,7 @@ import shutil
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -40,7 +41,7 @@ from .tally import Restart, Tally, Wish
 FILE_LIMIT = 64 << 20  # bytes of one file kept: a prior content, or one that the run reads back
 EXIT_INEXACT = 65
 # audit events of processes that may write to the standard streams
-STARTERS = ("subprocess.Popen", "os.system", "os.posix_spawn", "os.spawn", "os.exec")
+STARTERS = ("subprocess.Popen", "os.system", "os.posix_spawn", "os.spawn")
 ENDS: tuple[type[BaseException], ...] = (ReplayDone, Restart, NeedsExecution)
 
 
@@ -165,6 +166,8 @@ class _Recording(_Session):
     def __init__(self, run: Recorder, files: Any) -> None:
         super().__init__(run, files)
         self.signals = Signals()
+        self._started: dict[str, Callable[[tuple[Any, ...]], None]] = {}
+        self._write = os.write
 
     def write(self, tap: Tap, number: int, text: str) -> Any:
         if self.is_mine():
@@ -198,10 +201,9 @@ class _Recording(_Session):
     ) -> None:
         super().start(read_clock, seeds)
         self.signals.install()
-        started = dict.fromkeys(STARTERS, self._other_writer)
-        files_audit.also(started)
-        self._started = started
-        self._write, real = os.write, os.write
+        self._started = {**dict.fromkeys(STARTERS, self._other_writer), "os.exec": self._on_exec}
+        files_audit.also(self._started)
+        real = self._write
 
         def write(fd: int, data: Any, /) -> int:
             if fd in (1, 2):
@@ -216,6 +218,10 @@ class _Recording(_Session):
         files_audit.silence(self._started)
         super().stop()
         self.signals.uninstall()
+
+    def _on_exec(self, _: tuple[Any, ...]) -> None:
+        if self.is_mine():
+            self.run.replaced()
 
     def _other_writer(self, _: tuple[Any, ...]) -> None:
         """A child process may write to our descriptors: what comes between two guards is not skipped."""
@@ -233,10 +239,26 @@ class _Replaying(_Session):
     run: Replayer
 
     def write(self, tap: Tap, number: int, text: str) -> Any:
-        if not self.is_mine():
-            return tap.original(text)
+        if not self.is_mine() or getattr(tap.stream, "closed", False):
+            return tap.original(text)  # by another thread or process; or it raises, as it did in the record
         self.run.wrote(number, text)
         return len(text)
+
+    def start(
+        self, read_clock: Callable[[str, Any, Any], Any], seeds: dict[str, Callable[[Any], None]]
+    ) -> None:
+        super().start(read_clock, seeds)
+        self._ends = {"os.exec": self._on_exec}
+        files_audit.also(self._ends)
+
+    def stop(self) -> None:
+        files_audit.silence(self._ends)
+        super().stop()
+
+    def _on_exec(self, _: tuple[Any, ...]) -> None:
+        """What another program does in the place of this one is neither recorded nor held off from files."""
+        if self.is_mine():
+            raise self.run.replaced()
 
 
 _active: _Session | None = None
@@ -267,10 +289,13 @@ def start_record(config: RecordConfig) -> None:
     recorder = Recorder(config.run_dir, config.seal, config.overhead, config.warn, config.audit)
     store = os.path.realpath(config.store)
 
-    def keep(data: bytes) -> str:
-        return recorder.blobs.put(data, sealed=True)  # the program may unpickle what it reads
-
-    files = FileRecorder(lambda event: recorder.event(["f", list(event)]), keep, _ignorer(store), FILE_LIMIT)
+    files = FileRecorder(
+        lambda event: recorder.event(["f", list(event)]),
+        recorder.keep,
+        _ignorer(store),
+        FILE_LIMIT,
+        recorder.fail,
+    )
     session = _Recording(recorder, files)
     version, internal, gauss = random.getstate()
     recorder.event(["R", "random", [version, list(internal), gauss]])
@@ -282,7 +307,12 @@ def start_record(config: RecordConfig) -> None:
     def torch_seed(module: Any) -> None:
         recorder.event(["R", "torch", module.initial_seed()])  # drawn in C++ when it was loaded
 
-    session.start(session.read_clock, {"numpy": numpy_seed, "torch": torch_seed})
+    try:
+        session.start(session.read_clock, {"numpy": numpy_seed, "torch": torch_seed})
+    except BaseException:
+        with suppress(Exception):
+            session.stop()
+        raise
     _active = session
 
 
@@ -426,7 +456,10 @@ def _finish_replay(session: _Replaying, code: int, error: BaseException | None) 
         replayer.problem(flaw)
     if isinstance(error, ReplayDone):
         if not _config.flaws and replayer.script.interrupted and replayer.wish.selected is None:
-            replayer.note("the recorded run was interrupted, and the replay ends where it did")
+            killed = "the record ends before the program did (killed, or its store failed)"
+            interrupted = "the recorded run was interrupted"
+            words = killed if replayer.script.exit_code is None else interrupted
+            replayer.note(f"{words}, and the replay ends there")
         code = replayer.script.exit_code or 0
     elif not replayer.off and code != (
         replayer.script.exit_code if replayer.script.exit_code is not None else code

@@ -14,6 +14,7 @@ them (kind "s", sealed: all that is unmarshalled or unpickled). What was not sea
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Iterator
@@ -22,11 +23,12 @@ from typing import Any, NamedTuple
 
 import xxhash
 
-from . import private
+from .appending import Appender
 from .errors import StoreError
 from .seal import Seal
 
 ALIGNMENT = 64  # bytes: what vector units and direct I/O like
+GATHERED_BYTES = 1 << 20  # small blobs are written together, up to this size: some disks are very slow
 PACK, INDEX = "data.pack", "data.idx"
 
 
@@ -83,18 +85,19 @@ def _is_torn(index: Path) -> bool:
 
 
 class BlobWriter:
-    """Appends blobs to a run's pack."""
+    """Appends blobs to a run's pack. Small ones wait for `flush`; nothing may name them before."""
 
     def __init__(self, folder: Path, seal: Seal) -> None:
-        flags = os.O_WRONLY | os.O_APPEND
         self._seal = seal
-        self._pack = private.open_file(folder / PACK, flags)
-        self._index = private.open_file(folder / INDEX, flags)
+        self._pack, self._index = Appender(folder / PACK), Appender(folder / INDEX)
         self._known: dict[str, Entry] = {}
         self._recall(folder)
         if _is_torn(folder / INDEX):
-            os.write(self._index, b"\n")  # what a kill left of the last line stays a line of its own
-        self._end = os.fstat(self._pack).st_size
+            self._index.write(b"\n")  # what a kill left of the last line stays a line of its own
+        self._failed = False
+        self._end = self._pack.size()  # once all that waits is written
+        self._waiting = bytearray()
+        self._lines: list[bytes] = []
         self.written = 0  # bytes given to the disk
         self.logical = 0  # bytes asked to be kept
 
@@ -127,31 +130,55 @@ class BlobWriter:
         return key
 
     def _append(self, data: memoryview, key: str, known: Entry | None, sealed: bool) -> None:
-        """Write what is new: the bytes and their line; of known bytes, that are now sealed, a line only."""
+        """Take what is new: the bytes and their line; of known bytes, that are now sealed, a line only."""
         padding = -self._end % ALIGNMENT
         offset, size = self._end + padding if known is None else known.offset, len(data)
         if known is None:
-            self._write_all(self._pack, b"\0" * padding)
-            self._write_all(self._pack, data)
+            self._waiting += bytes(padding)
+            if size > GATHERED_BYTES:
+                self._write_waiting()
+                self._write(self._pack, data)
+            else:
+                self._waiting += data
             self._end = offset + size
             self.written += size + padding
-        line = index_line(self._seal, key, offset, data, sealed)
-        self._write_all(self._index, line)
+        self._lines.append(index_line(self._seal, key, offset, data, sealed))
         self._known[key] = Entry(offset, size, sealed, "")
+        if len(self._waiting) > GATHERED_BYTES:
+            self.flush()
 
-    @staticmethod
-    def _write_all(fd: int, data: Any) -> None:
-        view = memoryview(data)
-        while len(view):
-            view = view[os.write(fd, view) :]
+    def flush(self) -> None:
+        """Write what waits: the bytes, then their lines. Nothing may name a blob before this is done."""
+        if self._lines:
+            self._write_waiting()
+            lines, self._lines = b"".join(self._lines), []
+            self._write(self._index, lines)
+
+    def _write_waiting(self) -> None:
+        if self._waiting:
+            waiting, self._waiting = self._waiting, bytearray()
+            self._write(self._pack, waiting)
+
+    def _write(self, file: Appender, data: Any) -> None:
+        """Append, or take no more: what comes after half a blob would lie elsewhere than its line says."""
+        if self._failed:
+            raise OSError(errno.EIO, "an earlier write to the store failed")
+        try:
+            file.write(data)
+        except OSError:
+            self._failed = True
+            self._lines.clear()
+            raise
 
     def sync(self) -> None:
-        os.fsync(self._pack)
-        os.fsync(self._index)
+        self.flush()
+        self._pack.sync()
+        self._index.sync()
 
     def close(self) -> None:
-        os.close(self._pack)
-        os.close(self._index)
+        self.flush()
+        self._pack.close()
+        self._index.close()
 
 
 class BlobReader:

@@ -34,7 +34,7 @@ TIMEOUT_S = 120  # a trial takes seconds, even on a loaded machine; what takes t
 SHOWN = 800  # characters of stderr worth having in a failure
 PROBE = "probe"  # what every line of a probe begins with
 
-CUT_OFF = ("interrupted", "cut off")  # one of these words tells that the record ends before the program does
+CUT_OFF = ("interrupted", "ends before the program")  # by one of these a replay tells that it ends early
 
 WHOLE = "whole"  # the replay is exact: the truth, byte for byte
 PREFIX = "prefix"  # exact up to where the recorded run was cut off, with a note

@@ -1,0 +1,92 @@
+"""Files of a run that only grow, and the last words' room on a full disk.
+
+A program may close descriptors that are not its own (a daemon closes all there are), and its next file
+then gets the number of one of ours. What belongs to the run must never go there: so each use looks whether
+the number still stands for the file, and opens the file again where it does not.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from . import private
+
+RESERVE_BYTES = 1 << 14  # for the words that tell why recording stopped, and the run's description
+
+
+def _identity(fd: int) -> tuple[int, int]:
+    status = os.fstat(fd)
+    return status.st_dev, status.st_ino
+
+
+class Appender:
+    """Appends to a private file.
+
+    flags: further ones for opening it the first time (O_EXCL: it must be new).
+    """
+
+    def __init__(self, path: Path, flags: int = 0) -> None:
+        self._path = os.path.abspath(path)  # the program may change the folder
+        self._fd = private.open_file(path, os.O_WRONLY | os.O_APPEND | flags)
+        self._file = _identity(self._fd)
+
+    def _own(self) -> int:
+        """The file's descriptor, opened again if it has become another's; OSError if the file is gone."""
+        try:
+            if _identity(self._fd) == self._file:
+                return self._fd
+        except OSError:
+            pass  # closed by the program
+        fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
+        if _identity(fd) != self._file:
+            os.close(fd)
+            raise OSError(errno.ESTALE, os.strerror(errno.ESTALE), self._path)
+        self._fd = fd
+        return fd
+
+    def write(self, data: Any) -> None:
+        """Append all of a buffer; OSError where only a part of it, or nothing, is written."""
+        fd, left = self._own(), memoryview(data)
+        while len(left):
+            left = left[os.write(fd, left) :]
+
+    def size(self) -> int:
+        return os.fstat(self._own()).st_size
+
+    def truncate(self, size: int) -> None:
+        os.ftruncate(self._own(), size)
+
+    def sync(self) -> None:
+        os.fsync(self._own())
+
+    def close(self) -> None:
+        """Close the descriptor, if it still is the file's."""
+        with suppress(OSError):
+            if _identity(self._fd) == self._file:
+                os.close(self._fd)
+
+
+class Reserve:
+    """A little room on the disk, held by a file without a name until the last words need it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._fd: int | None = None
+        with suppress(OSError):  # then the disk is as good as full, and the words may get lost
+            self._hold(folder / f"reserve.{os.getpid()}")
+
+    def _hold(self, path: Path) -> None:
+        fd = private.open_file(path, os.O_WRONLY | os.O_EXCL)
+        os.unlink(path)
+        self._fd, self._file = fd, _identity(fd)
+        os.posix_fallocate(fd, 0, RESERVE_BYTES)
+
+    def release(self) -> None:
+        """Give the room back."""
+        fd, self._fd = self._fd, None
+        with suppress(OSError):
+            if fd is not None and _identity(fd) == self._file:
+                os.close(fd)
