@@ -113,7 +113,8 @@ class Recorder:
                 store=self._store,
                 script=self._run.script,
                 overhead=self._options.overhead,
-                warn=self._warn,
+                warn=messages.warning,
+                failed=self._failed,
                 audit=self._options.audit,
             )
         )
@@ -175,10 +176,10 @@ class Recorder:
         try:
             return step()
         except Exception as error:
-            self._warn(f"recording failed, the program goes on: {type(error).__name__}: {error}")
+            self._failed(f"recording failed, the program goes on: {type(error).__name__}: {error}")
             return default
 
-    def _warn(self, text: str) -> None:
+    def _failed(self, text: str) -> None:
         """Tell that recording has failed; what fails after that is of the same making."""
         if not self._told:
             self._told = True

@@ -153,6 +153,7 @@ class Recorder:
         overhead: float,
         warn: Callable[[str], None],
         audit: str = AUTO,
+        failed: Callable[[str], None] | None = None,
     ) -> None:
         self.project = Project()
         self.stack = Stack()
@@ -164,6 +165,7 @@ class Recorder:
         self.snapshots = Snapshots(self.blobs, self.project.is_project)
         self.audit = Audit(audit, overhead, self.project.is_project, self.project.is_own)
         self.warn = warn
+        self._failed = failed or warn
         self.began = perf_counter()
         self.broken = False  # the store failed: training goes on, recording does not
         self.foreign = Flag()
@@ -456,4 +458,4 @@ class Recorder:
         self.reserve.release()
         with suppress(Exception):
             self.journal.add(["stop", why], now=True)
-        self.warn(f"recording stops here, the program goes on: {why}")
+        self._failed(f"recording stops here, the program goes on: {why}")

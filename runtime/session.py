@@ -47,7 +47,11 @@ ENDS: tuple[type[BaseException], ...] = (ReplayDone, Restart, NeedsExecution)
 
 @dataclass(frozen=True)
 class RecordConfig:
-    """What a recording needs to know."""
+    """What a recording needs to know.
+
+    Attributes:
+        warn: tells the user something; failed: that recording has stopped (told once, whoever notices).
+    """
 
     run_dir: Path
     seal: Seal
@@ -56,6 +60,7 @@ class RecordConfig:
     overhead: float
     warn: Callable[[str], None] = lambda text: None
     audit: str = AUTO
+    failed: Callable[[str], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -286,7 +291,9 @@ os.register_at_fork(after_in_child=_forget)
 def start_record(config: RecordConfig) -> None:
     """Begin to record the program that is about to run."""
     global _active
-    recorder = Recorder(config.run_dir, config.seal, config.overhead, config.warn, config.audit)
+    recorder = Recorder(
+        config.run_dir, config.seal, config.overhead, config.warn, config.audit, config.failed
+    )
     store = os.path.realpath(config.store)
 
     files = FileRecorder(
