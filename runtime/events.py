@@ -14,6 +14,7 @@ from typing import Any
 
 Check = Callable[[Any], bool]
 
+_SEEDS = 1 << 64  # torch's seeds have 64 bits
 MAX_SIZE = 1 << 62  # bytes or nanoseconds: more than any file system has, less than an int64 overflows at
 _KEY = re.compile(r"[0-9a-f]{32}")
 _GENERATOR_WORDS = 624  # state words of the Mersenne twister
@@ -103,14 +104,19 @@ def _bytes(value: Any) -> bool:
     return type(value) is str and (value.isascii() or max(value) <= "\xff")
 
 
+def _holders(value: Any) -> bool:
+    """Keys of library modules and classes."""
+    return type(value) is list and all(_name(key) and key.startswith("~") for key in value)
+
+
 def _words(value: Any, count: int) -> bool:
     return type(value) is list and len(value) == count and all(map(_int, value))
 
 
 def _generator(value: Any) -> bool:
-    """The state of Python's or NumPy's generator: its words are followed by its place."""
+    """The state of Python's or NumPy's generator (its words are followed by its place), or torch's seed."""
     if type(value) is not list:
-        return False
+        return type(value) is int and -_SEEDS < value < _SEEDS
     if len(value) == 3:
         version, words, gauss = value
         return _int(version) and _words(words, _GENERATOR_WORDS + 1) and (gauss is None or _number(gauss))
@@ -177,6 +183,7 @@ _SHAPES: dict[str, tuple[Check, ...]] = {
     "stop": (_text,),
     "Q": (_text,),
     "D": (_text, _text),
+    "A": (_holders,),
     "n": (_text,),
     "E": (_int, _bool, _count),
 }
