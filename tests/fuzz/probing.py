@@ -9,7 +9,7 @@ from . import preamble
 from .programs import ProgramMaker
 from .statements import KEYS
 from .text import AFTER, CLOSE, OPEN, TOP, Program
-from .vocabulary import ANY_SHOWS, KINDS, UNCOPIED
+from .vocabulary import shows_of
 from .writer import INDENT, Place, Point
 
 MAX_PROBES = 6
@@ -138,8 +138,7 @@ class Prober:
         if not point.places:
             return "random.getstate()[1][0]"
         place = self.rng.choice(point.places)
-        shows = KINDS[place.kind].shows + (ANY_SHOWS[:2] if place.kind in UNCOPIED else ANY_SHOWS)
-        return self._fill(self.rng.choice(shows), place, point)
+        return self._fill(self.rng.choice(shows_of(place.kind)), place, point)
 
     def _fill(self, template: str, place: Place, point: Point) -> str:
         same = [one.expr for one in point.places if one.kind == place.kind]

@@ -46,6 +46,16 @@ ANY_SHOWS = ("$p is $q", "type($p).__name__", "keep.what is $p", "any(one is $p 
 UNCOPIED = frozenset({"iterator", "generator", "file", "closure", "counting", "net", "loader", "tgen", "weak",
                       "module",
                       "classes", "memo", "patched"})
+# immutable values that are kept by value: which of two equal ones it is, no replay knows
+ATOMS = frozenset({"int", "float", "text", "decimal", "day", "scalar", "file"})
+
+
+def shows_of(kind: str) -> tuple[str, ...]:
+    """What a probe may print of a kind, identities too where they mean something."""
+    if kind in ATOMS:
+        return KINDS[kind].shows
+    return KINDS[kind].shows + (ANY_SHOWS[:2] if kind in UNCOPIED else ANY_SHOWS)
+
 
 PLAIN: dict[str, Kind] = {
     "int": Kind(
