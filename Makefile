@@ -8,7 +8,7 @@ WORKERS ?= 2
 MINUTES ?= 60
 SEED ?= 1
 
-.PHONY: help test lint cases fuzz demo clean
+.PHONY: help test lint cases fuzz fuzz-bytes demo clean
 
 help:
 	@echo "make demo    record a sample, add a probe to a copy of it, replay it"
@@ -16,6 +16,7 @@ help:
 	@echo "make lint    ruff and mypy"
 	@echo "make cases   the whole-program cases alone"
 	@echo "make fuzz    generated programs against plain Python: MINUTES=60 SEED=1"
+	@echo "make fuzz-bytes  what reads bytes, guided by coverage: MINUTES=60"
 	@echo "make clean   remove the virtual environments and caches"
 
 $(STAMP): setup.cfg pyproject.toml constraints.txt
@@ -38,6 +39,10 @@ lint: $(STAMP)
 
 fuzz: $(STAMP)
 	PYTHONPATH=. $(BIN)/python -m tests.fuzz.campaign --minutes $(MINUTES) --seed $(SEED)
+
+fuzz-bytes: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fuzz]'
+	PYTHONPATH=. $(BIN)/python -m tests.fuzz.byte_campaign --minutes $(MINUTES)
 
 demo: $(STAMP)
 	@$(BIN)/python samples/demo.py
