@@ -212,6 +212,7 @@ ITERATORS = frozenset(
 )
 # next() calls, and seconds, before an iterator is given up: an endless one may never come to the place
 MAX_ADVANCE, MAX_ADVANCE_SECONDS = 1_000_000, 20.0
+MAX_RETURNS = 100  # to one place: then it goes round in a circle (places do not show all of an iterator)
 # around the calls: a replay lets nothing out that the iterator writes on its way
 quietly: Callable[[], AbstractContextManager[None]] = nullcontext
 
@@ -238,12 +239,22 @@ class Iterator(Kind):
 
     @staticmethod
     def advance(obj: Any, wanted: Any) -> None:
-        """Call next() until the iterator stands where the record's stood."""
+        """Call next() until the iterator stands where the record's stood.
+
+        One that comes back to the same place again and again never gets there: its `send` was called, say.
+        """
         until = monotonic() + MAX_ADVANCE_SECONDS
+        mark, returns = None, 0
         with quietly():
             for turn in range(MAX_ADVANCE):
-                if position(obj) == wanted:
+                now = position(obj)
+                if now == wanted:
                     return
+                returns += now == mark
+                if returns > MAX_RETURNS:
+                    break
+                if turn & (turn - 1) == 0:  # at each power of two: sooner or later inside any circle
+                    mark = now
                 try:
                     next(obj)
                 except StopIteration:

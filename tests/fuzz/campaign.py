@@ -102,7 +102,9 @@ def keep(program: Program, fault: Verdict, seed: int, servers: Servers, out: Pat
             (out / f"unconfirmed-{seed}.txt").write_text(f"# {fault.why}\n{program.text()}")
             return False
         wanted = program if fault.options is None else replace(program, replays=(fault.options,))
-        small = wanted if "hangs" in fault.why else shrink(wanted, lambda one: same_fault(one, fault.why, servers.of(one), folder))
+        small = wanted  # of one that hangs each trial would take a minute
+        if "hangs" not in fault.why:
+            small = shrink(wanted, lambda one: same_fault(one, fault.why, servers.of(one), folder))
         sure = "" if same_fault(small, fault.why, Cold(), folder) else " (small: warm only)"
     detail = "".join(f"#   {line}\n" for line in fault.detail.splitlines())
     (out / f"found-{seed}.txt").write_text(f"# {fault.why}{sure}\n{detail}{small.text()}")
