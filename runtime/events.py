@@ -14,9 +14,10 @@ from typing import Any
 
 Check = Callable[[Any], bool]
 
-_SEEDS = 1 << 64  # torch's seeds have 64 bits
 MAX_SIZE = 1 << 62  # bytes or nanoseconds: more than any file system has, less than an int64 overflows at
 _KEY = re.compile(r"[0-9a-f]{32}")
+MIN_SEED, MAX_SEED = -(1 << 63), (1 << 64) - 1  # what torch.manual_seed takes
+_STATE_PARTS = {"random": 3, "numpy": 5}
 _GENERATOR_WORDS = 624  # state words of the Mersenne twister
 
 
@@ -33,6 +34,8 @@ def loads(line: bytes) -> list[Any]:
         check(part) for check, part in zip(wanted, event[1:], strict=False)
     ):
         raise ValueError(f"an event {event[0]!r} of a wrong shape")
+    if event[0] == "R" and not _start_state(event[1], event[2]):
+        raise ValueError(f"a state of {event[1]!r} of a wrong shape")
     return event
 
 
@@ -113,24 +116,29 @@ def _words(value: Any, count: int) -> bool:
     return type(value) is list and len(value) == count and all(map(_int, value))
 
 
-def _generator(value: Any) -> bool:
-    """The state of Python's or NumPy's generator (its words are followed by its place), or torch's seed."""
-    if type(value) is not list:
-        return type(value) is int and -_SEEDS < value < _SEEDS
-    if len(value) == 3:
+def _start_state(which: str, value: Any) -> bool:
+    """Where a generator stood when the program began: of torch's the seed, of the others all of it."""
+    if which == "torch":
+        return type(value) is int and MIN_SEED <= value <= MAX_SEED
+    if which not in _STATE_PARTS:
+        return True  # of a library that this version does not know
+    return type(value) is list and len(value) == _STATE_PARTS[which] and _generator(which, value)
+
+
+def _generator(which: str, value: list[Any]) -> bool:
+    """The state of Python's or NumPy's generator: its words are followed by its place."""
+    if which == "random":
         version, words, gauss = value
         return _int(version) and _words(words, _GENERATOR_WORDS + 1) and (gauss is None or _number(gauss))
-    if len(value) == 5:
-        name, words, place, has_gauss, gauss = value
-        return (
-            name == "MT19937"
-            and _words(words, _GENERATOR_WORDS)
-            and _count(place)
-            and place <= _GENERATOR_WORDS
-            and _int(has_gauss)
-            and _number(gauss)
-        )
-    return False
+    name, words, place, has_gauss, gauss = value
+    return (
+        name == "MT19937"
+        and _words(words, _GENERATOR_WORDS)
+        and _count(place)
+        and place <= _GENERATOR_WORDS
+        and _int(has_gauss)
+        and _number(gauss)
+    )
 
 
 def is_path(value: Any) -> bool:
@@ -177,7 +185,7 @@ _SHAPES: dict[str, tuple[Check, ...]] = {
     "H": (_int, _regions),
     "w": (_int, _name, _int, _text, _numbers),
     "M": (_name, _name, _name, _bytes),
-    "R": (_text, _generator),
+    "R": (_text, lambda value: True),  # see _start_state
     "c": (_text, _reading, _text),
     "f": (_file,),
     "stop": (_text,),

@@ -1,0 +1,50 @@
+"""An event that a recording writes is one that a replay takes; one of another shape is refused."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+
+from florc.runtime import events
+
+VERSION, WORDS, GAUSS = random.getstate()
+NUMPY = ["MT19937", [1] * 624, 624, 0, 0.0]
+
+GOOD: list[list[Any]] = [
+    ["R", "random", [VERSION, list(WORDS), GAUSS]],
+    ["R", "numpy", NUMPY],
+    ["R", "torch", 67280421310721],  # torch's own default
+    ["R", "torch", 2**64 - 1],
+    ["R", "torch", -(2**63)],
+    ["R", "another library's", {"a": 1}],
+    ["L", "train.py::for#0"],
+    ["E", 0, False, 3],
+    ["a tag of tomorrow", 1],
+]
+BAD: list[list[Any]] = [
+    ["R", "random", 5],
+    ["R", "random", NUMPY],
+    ["R", "random", [VERSION, list(WORDS)[:-1], GAUSS]],
+    ["R", "numpy", [*NUMPY[:2], 625, 0, 0.0]],
+    ["R", "numpy", 1],
+    ["R", "torch", NUMPY],
+    ["R", "torch", 2**64],
+    ["R", "torch", True],
+    ["R", "torch"],
+    ["L", 1],
+    ["B", "no hash"],
+]
+
+
+@pytest.mark.parametrize("event", GOOD, ids=lambda event: str(event)[:40])
+def test_what_a_recording_writes_is_an_event(event: list[Any]) -> None:
+    assert events.loads(json.dumps(event).encode()) == event
+
+
+@pytest.mark.parametrize("event", BAD, ids=lambda event: str(event)[:40])
+def test_what_no_recording_writes_is_none(event: list[Any]) -> None:
+    with pytest.raises(ValueError, match="of a wrong shape"):
+        events.loads(json.dumps(event).encode())
