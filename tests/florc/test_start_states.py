@@ -27,12 +27,13 @@ def test_a_probe_sees_the_state_that_the_recorded_run_began_with(name: str, tmp_
     began, drawn, _ = florc(tmp_path, "record", "train.py").out.splitlines()
 
     probed = recorded.replace("net =", f"print('probe', {state})\nnet =", 1)
-    lay(tmp_path, {"train.py": probed.replace(f"print({state})\n", f"print('probe', {state})\nprint({state})\n", 1)
-                   + "print('weight', net.weight.sum().item())\nprint(net.weight.sum().item())\n"})
+    probed = probed.replace(f"print({state})\n", f"print('probe', {state})\nprint({state})\n", 1)
+    weight = "net.weight.sum().item()"
+    lay(tmp_path, {"train.py": f"{probed}print('weight', {weight})\nprint({weight})\n"})
     replayed = florc(tmp_path, "replay", "train.py")
     assert replayed.code == 0, replayed.err
-    first, again, number, later, weight, last = replayed.out.splitlines()
+    first, again, number, later, probed_weight, last = replayed.out.splitlines()
     assert (first, again, number) == (f"probe {began}", began, drawn)
     assert later.startswith("probe ")
     assert later != first
-    assert weight == f"weight {last}"
+    assert probed_weight == f"weight {last}"
