@@ -125,7 +125,7 @@ def _prepare(name: str, kept: Path) -> Sweep | None:
         return earlier
     work = Path(tempfile.mkdtemp(prefix=f"sweep-{name}-"))
     try:
-        sweep = prepare(swept, work, Bench(_mine.warm))
+        sweep = prepare(swept, work, Bench(_mine.warm), Bench(None))
         kept.mkdir(parents=True, exist_ok=True)
         file.write_bytes(pickle.dumps(sweep))
         return sweep

@@ -113,51 +113,56 @@ class Bench:
     def __init__(self, warm: Warm | None) -> None:
         self._warm, self._cold = warm, Cold()
 
-    def python(self, at: Desk, *, cold: bool = False, extra: Mapping[str, str] | None = None) -> Done:
-        """Run the desk's program under plain Python; in a process of its own if `cold` or with `extra`."""
-        return self._run([*at.program.target, *at.program.args], at, extra, cold=cold or bool(extra))
+    def python(self, at: Desk, extra: Mapping[str, str] | None = None) -> Done:
+        """Run the desk's program under plain Python, with more environment variables."""
+        return self._run([*at.program.target, *at.program.args], at, extra)
 
     def florc(self, at: Desk, command: str, *options: str, args: Sequence[str] = ()) -> Done:
         """Run a florc command on the desk's program."""
         return self._run(["-m", "florc", command, *options, *at.program.target, *args], at, None)
 
-    def _run(
-        self, argv: list[str], at: Desk, extra: Mapping[str, str] | None, *, cold: bool = False
-    ) -> Done:
+    def _run(self, argv: list[str], at: Desk, extra: Mapping[str, str] | None) -> Done:
         env = environment({**at.program.env, **(extra or {})})
         can_warm = argv[0].endswith(".py") or argv[1] == "florc"
-        runner: Warm | Cold = self._cold if cold or self._warm is None or not can_warm else self._warm
+        runner: Warm | Cold = self._warm if self._warm is not None and can_warm else self._cold
         return runner.run(argv, at.home, env, TIMEOUT_S)
 
 
-def prepare(swept: Swept, work: Path, bench: Bench) -> Sweep:
-    """Find the positions, survey what each can print, and get the truth; SweepError where it is none."""
+def prepare(
+    swept: Swept,
+    work: Path,
+    bench: Bench,
+    other: Bench,
+    pick: Callable[[list[Spot]], list[Spot]] | None = None,
+) -> Sweep:
+    """Find the positions, survey what each can print, and get the truth; SweepError where it is none.
+
+    other: gets the truth once more: what is not the same there, chance decides, and no probe shows it.
+    pick: takes the positions that are wanted; by default all of them are.    """
     home = desk(swept.program, work / "original").home
     sources = {file: _read(home / file) for file in swept.files}
-    bare = _number(sources)
+    bare = _number(sources) if pick is None else pick(_number(sources))
     plain = _must(bench.python(desk(swept.program, work / "plain")), "the program")
     found = _survey(swept, work, bench, Sweep(swept, sources, tuple(bare), ""), plain)
     spots = tuple(_with_probe(spot, found.get(str(spot.number))) for spot in bare)
     spots = tuple(_compiling(spot, sources[spot.file]) for spot in spots)
     sweep = Sweep(swept, sources, spots, "")
-    first, second = (_probed(sweep, work / name, bench) for name in ("truth", "again"))
-    by_chance = _differing(first, second)
-    if by_chance:  # generators before they are seeded, clock readings: no plain run tells what they were
+    truth = _probed(sweep, work / "truth", bench)
+    by_chance = _differing(truth, _probed(sweep, work / "again", other))
+    if by_chance:  # generators before they are seeded, say: no plain run tells what they were
         sweep = replace(sweep, spots=tuple(_steady(spot, by_chance) for spot in spots))
-        first, second = (_probed(sweep, work / name, bench) for name in ("truth2", "again2"))
-    if first != second or _differing(first, second):
-        raise SweepError(f"{swept.name}: two plain runs print different things")
-    sweep = replace(sweep, truth=first)
+        truth = _probed(sweep, work / "steady", bench)
+    sweep = replace(sweep, truth=truth)
     if sweep.expected(frozenset()) != plain:
         raise SweepError(f"{swept.name}: with the probes the program itself prints something else")
     return sweep
 
 
 def _probed(sweep: Sweep, home: Path, bench: Bench) -> str:
-    """What plain Python prints with all probes; in a process of its own, whose generators begin anywhere."""
+    """What plain Python prints with all probes."""
     probed = desk(sweep.swept.program, home)
     lay(probed.home, sweep.sources_with(sweep.spots))
-    return _must(bench.python(probed, cold=True), "the program with all probes")
+    return _must(bench.python(probed), "the program with all probes")
 
 
 def _differing(one: str, other: str) -> frozenset[int]:
@@ -195,13 +200,12 @@ def _number(sources: Mapping[str, str]) -> list[Spot]:
 def _survey(swept: Swept, work: Path, bench: Bench, bare: Sweep, plain: str) -> dict[str, Any]:
     at = desk(swept.program, work / "survey")
     lay(at.home, bare.sources_with(bare.spots, lambda spot: f'__import__("{SURVEYOR}").look({spot.number})'))
-    tools = work / "tools"
-    tools.mkdir()
-    shutil.copyfile(SURVEY, tools / f"{SURVEYOR}.py")
-    path = f"{tools}:{environment()['PYTHONPATH']}"
+    target = swept.program.target
+    beside = at.home if target[0] == "-m" else (at.home / target[0]).parent
+    shutil.copyfile(SURVEY, beside / f"{SURVEYOR}.py")
     told = work / "survey.json"
-    extra = {"SWEEP_SURVEY": str(told), "SWEEP_HOME": str(at.home), "PYTHONPATH": path}
-    if _must(bench.python(at, extra=extra), "the surveyed program") != plain:
+    extra = {"SWEEP_SURVEY": str(told), "SWEEP_HOME": str(at.home)}
+    if _must(bench.python(at, extra), "the surveyed program") != plain:
         raise SweepError(f"{swept.name}: surveyed, the program prints something else")
     found: dict[str, Any] = json.loads(told.read_text())
     return found
