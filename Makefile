@@ -8,7 +8,7 @@ WORKERS ?= 2
 MINUTES ?= 60
 SEED ?= 1
 
-.PHONY: help test lint cases fuzz fuzz-bytes demo clean
+.PHONY: help test lint cases fuzz fuzz-bytes sweep demo clean
 
 help:
 	@echo "make demo    record a sample, add a probe to a copy of it, replay it"
@@ -17,6 +17,7 @@ help:
 	@echo "make cases   the whole-program cases alone"
 	@echo "make fuzz    generated programs against plain Python: MINUTES=60 SEED=1"
 	@echo "make fuzz-bytes  what reads bytes, guided by coverage: MINUTES=60"
+	@echo "make sweep   a probe at every statement position of the samples and cases: SWEEP='digits_cnn --every 3'"
 	@echo "make clean   remove the virtual environments and caches"
 
 $(STAMP): setup.cfg pyproject.toml constraints.txt
@@ -43,6 +44,9 @@ fuzz: $(STAMP)
 fuzz-bytes: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fuzz]'
 	PYTHONPATH=. $(BIN)/python -m tests.fuzz.byte_campaign --minutes $(MINUTES)
+
+sweep: $(STAMP)
+	PYTHONPATH=. $(BIN)/python -m tests.sweep --workers $(WORKERS) $(SWEEP)
 
 demo: $(STAMP)
 	@$(BIN)/python samples/demo.py

@@ -74,7 +74,7 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.sweep", description=__doc__)
     parser.add_argument("programs", nargs="*", help="which programs (all of them)")
-    parser.add_argument("--out", type=Path, default=ROOT / ".sweep", help="folder of the results (.sweep)")
+    parser.add_argument("--out", type=Path, default=ROOT / "sweep-results", help="folder of the results")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument(
         "--overheads", nargs="*", default=["1", ""], help="a pass for each ('': florc's own default)"
