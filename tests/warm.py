@@ -5,11 +5,10 @@
         warm.run(["-m", "florc", "record", "train.py"], folder)    # as `python -m florc record train.py`
 
 A job's child gets its own folder, environment, arguments, import path and standard streams and a fresh
-`__main__`. florc's face and runtime and dill are never loaded beforehand (florc notes where its process
-began, dill remembers `__main__`), and the libraries have computed nothing, so that forking is safe. A replay
-that starts again by `os.execve` is forked anew. At its end a child waits for threads, runs the atexit
-handlers and lets go of its modules as the interpreter does, but does not take the libraries apart, which
-takes long.
+`__main__`. dill is never loaded beforehand (it remembers `__main__`), the libraries have computed nothing,
+so that forking is safe. A replay that starts again by `os.execve` is forked anew. At its end a child waits
+for threads, runs the atexit handlers and lets go of its modules as the interpreter does, but does not take
+the libraries apart, which takes long.
 `Cold` has the same door with a real process per job: only what fails there as well is a fault of florc's.
 """
 
@@ -43,11 +42,13 @@ TIMEOUT_S = 120  # a job takes a second; what takes this long on a loaded machin
 START_S = 120  # loading torch takes three seconds, on a loaded machine ten times that
 POLL_S = 0.002  # how long a finished child waits for its parent's next look
 
-# what a florc command and a training program load that takes time; of florc the pure room alone
-COMMON = ("click", "libcst", "xxhash", "sqlite3", "logging", "dataclasses", "multiprocessing",
-          "florc.transforms")
-TORCH = (*COMMON, "numpy", "torch", "torch.utils.data", "torch._dynamo")
-NUMPY = (*COMMON, "numpy")
+# what a florc command and a training program load that takes time
+COMMON = ("sqlite3", "logging", "dataclasses", "multiprocessing", "numpy", "florc.cli", "florc.recording",
+          "florc.replaying", "florc.runtime.session")
+TORCH = ("torch", "torch.utils.data", "torch._dynamo", *COMMON)
+NUMPY = COMMON
+# of florc the one module that notes where and how its process began: a child loads it again
+OF_THE_PROCESS = "florc.runtime.process"
 
 
 @dataclass(frozen=True)
@@ -190,9 +191,10 @@ def _load(preload: Sequence[str]) -> None:
     if torch is not None:
         torch.set_num_threads(1)
         torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.1)  # the first one imports for a second
-    unfit = {"dill", "florc.runtime", "florc.startup"} & set(sys.modules)
-    if unfit or threading.active_count() > 1:
-        raise RuntimeError(f"not fit to be forked: {unfit}, {threading.enumerate()}")
+    if OF_THE_PROCESS in sys.modules:
+        sys.modules["florc.runtime.kinds"].load_libraries()
+    if "dill" in sys.modules or threading.active_count() > 1:
+        raise RuntimeError(f"not fit to be forked: {threading.enumerate()}")
     gc.collect()
     gc.freeze()  # children share these pages as long as no collection looks at them
 
@@ -250,6 +252,8 @@ def _become(job: dict[str, Any], told: int) -> CodeType:
     argv = job["argv"]
     sys.orig_argv = [sys.executable, *argv]
     _start_again_warm(job, told)
+    if OF_THE_PROCESS in sys.modules:
+        importlib.reload(sys.modules[OF_THE_PROCESS])
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         numpy.random.seed(None)  # else all jobs have the server's
