@@ -127,7 +127,7 @@ def record(
     type=click.IntRange(min=1),
     default=1,
     metavar="N",
-    help="Processes to use; this version uses one, whatever N is.",
+    help="Processes to spread the replay over.",
 )
 @click.option("--plan", "plan_only", is_flag=True, help="Say what would be skipped and executed, and stop.")
 @click.option("--summary", metavar="FILE", help="Write a summary in JSON (- for standard error).")

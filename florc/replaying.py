@@ -24,6 +24,7 @@ from . import (
     startup,
     summary,
     trust,
+    workers,
 )
 from .errors import EXIT_INEXACT, EXIT_REFUSED, FlorcError
 from .hook import Hooks, Source, plain
@@ -35,6 +36,7 @@ from .runtime import journal, runs
 from .runtime.errors import StoreError
 from .runtime.lockstep import Edits
 from .runtime.script import Script, parse
+from .runtime.window import Window
 from .transforms import instrument, to_code
 
 
@@ -62,8 +64,7 @@ def replay(options: ReplayOptions) -> int:
     run = _find(options, store)
     startup.pin_hash_seed(run.hash_seed)
     prepared = prepare(run, folder, options)
-    if options.workers > 1:
-        messages.say("one process replays: this version does not spread a replay yet")
+    share = workers.own_share()
     plan = planning.make(prepared.script, prepared.edits, prepared.selected)
     if options.plan_only:
         planning.show(plan)
@@ -71,6 +72,10 @@ def replay(options: ReplayOptions) -> int:
             messages.warning(f"not exact: {flaw}")
         return EXIT_INEXACT if prepared.flaws else 0
     _recorded_variables(run)
+    if share is None and options.workers > 1:
+        parts = workers.windows(prepared.script, prepared.edits, prepared.selected, options.workers)
+        if len(parts) > 1:
+            return _spread(parts, options)
     try:
         overlay = overlays.make()
     except OSError as error:
@@ -80,9 +85,17 @@ def replay(options: ReplayOptions) -> int:
             exit_code=EXIT_REFUSED,
         ) from None  # fmt: skip
     try:
-        return _Replay(options, store, prepared, overlay).go(Project.of(folder, run.include))
+        return _Replay(options, store, prepared, overlay, share).go(Project.of(folder, run.include))
     finally:
         overlays.remove(overlay)
+
+
+def _spread(parts: list[Window], options: ReplayOptions) -> int:
+    """Let several processes replay."""
+    code, merged = workers.run(parts)
+    if options.summary is not None and merged:
+        summary.write(merged, options.summary)
+    return code
 
 
 def _find(options: ReplayOptions, store: Path) -> runs.Run:
@@ -111,10 +124,12 @@ def prepare(run: runs.Run, folder: str, options: ReplayOptions) -> Prepared:
         why = f"is of no use: {'; '.join(flaws)}" if flaws else "ended before its program began"
         raise FlorcError(f"run {run.run} {why}", exit_code=EXIT_REFUSED)
     edits = edits_of(matches)
-    held = carried(matches) if options.at is not None else []
+    option = "--at" if options.at is not None else "--workers" if options.workers > 1 else ""
+    held = carried(matches) if option else []
     if held:
-        message = f"--at: the added lines carry something from one iteration to the next ({', '.join(held)})"
-        raise FlorcError(message, hint="replay without --at")
+        names = ", ".join(held)
+        message = f"{option}: the added lines carry something from one iteration to the next ({names})"
+        raise FlorcError(message, hint=f"replay without {option}")
     selected = selection.select(options.at, script, edits) if options.at is not None else None
     return Prepared(run, script, matches, edits, selected, flaws)
 
@@ -131,8 +146,16 @@ def _recorded_variables(run: runs.Run) -> None:
 class _Replay:
     """The hooks of one replay."""
 
-    def __init__(self, options: ReplayOptions, store: Path, prepared: Prepared, overlay: Path) -> None:
+    def __init__(
+        self,
+        options: ReplayOptions,
+        store: Path,
+        prepared: Prepared,
+        overlay: Path,
+        share: workers.Share | None,
+    ) -> None:
         self._options = options
+        self._share = share
         self._store = store
         self._prepared = prepared
         self._overlay = overlay
@@ -175,21 +198,27 @@ class _Replay:
                 script=prepared.script,
                 edits=prepared.edits,
                 wish=Wish(
-                    prepared.selected,
+                    Window(prepared.selected) if self._share is None else self._share.window(),
                     self._options.new,
                     scratch=self._options.rerun,
                     thorough=self._options.rerun,
                     silent=self._options.rerun,
                 ),
                 overlay=self._overlay,
+                environment=self._environment(),
                 report=self._report,
                 told=messages.say,
             )
         )
         return True
 
+    def _environment(self) -> dict[str, str]:
+        """What this command began with, for a second attempt."""
+        share = {} if self._share is None else {workers.VARIABLE: self._share.handed()}
+        return {**os.environ, **share}
+
     def _report(self, tally: Any, reason: str) -> None:
-        file = self._options.summary
+        file = self._options.summary if self._share is None else self._share.summary
         summary.report(self._prepared, tally, reason, self._clock, file, self._variables)
         if self._options.rerun:
             summary.verdict(self._prepared.run, tally)

@@ -124,7 +124,8 @@ class Replayer:
         self.tally = Tally()
         self.ahead = False  # an iterator is being moved forward: nothing that it does counts
         self.off = False  # diverged for good: the program simply runs
-        self.showing = wish.selected is None
+        self.window = wish.window
+        self.showing = self.window.outside(0)
         self.skipped_any = False
         self.on_jump: Callable[[int], None] = lambda position: None
         self._emit = emit
@@ -167,7 +168,11 @@ class Replayer:
         run = loop.run
         loop.number = self._main_numbers[run.start]
         loop.wanted = self._wanted(loop)
-        if loop.wanted or self.wish.scratch or not (run.base and self._exit_kept(loop, run.start)):
+        if loop.wanted or self.wish.scratch:
+            return
+        if self._gives_out_rest(loop):
+            raise self._stop(ReplayDone())
+        if not (run.base and self._exit_kept(loop, run.start)):
             return
         if self._skip(loop, self._state(loop, loop.locals())):
             self.tally.restored.setdefault(loop.number, set()).update(range(len(loop.run.iterations)))
@@ -189,10 +194,14 @@ class Replayer:
         run, last = loop.run, len(loop.run.iterations) - 1
         if self.wish.scratch:
             return list(range(last + 1))
-        wanted = [i for i, iteration in enumerate(run.iterations) if self.edits.touch(iteration.hits)]
-        if self.wish.selected is not None:
-            chosen = self.wish.selected.get(loop.number, frozenset())
-            return [i for i in wanted if i in chosen]
+        shows = self.window.shows
+        wanted = [
+            i
+            for i, iteration in enumerate(run.iterations)
+            if self.edits.touch(iteration.hits) and shows(loop.number, i)
+        ]
+        if not self.window.needs_exit(loop.number):
+            return wanted
         for i in self._unskippable(run):
             if i not in wanted:
                 wanted.append(i)
@@ -209,7 +218,7 @@ class Replayer:
     def _enter_block(self, loop: ReplayLoop) -> None:
         run = loop.run
         usable = run.base and not self.wish.scratch and self._exit_kept(loop, run.start)
-        asked = self.showing and self.edits.touch(run.hits)  # under --at only in the chosen iterations
+        asked = self.showing and self.edits.touch(run.hits)  # only in iterations that are asked for
         if not usable or asked:
             self._execute(loop, keep=bool(run.ckpt and run.base))
             return
@@ -321,7 +330,9 @@ class Replayer:
             raise self._stop(ReplayDone())  # nothing of this iteration is known
         put_back = self._arrive(loop)
         target = next((i for i in loop.wanted if i >= loop.iteration), None)
-        if target is None and self._finished(loop):
+        if self.window.finished(loop.number, loop.iteration):
+            raise self._stop(ReplayDone())
+        if target is None and self._gives_out_rest(loop):
             raise self._stop(ReplayDone())
         if target != loop.iteration and not self.wish.scratch:
             put_back = self._jump(loop, target) or put_back
@@ -386,13 +397,19 @@ class Replayer:
         loop.entry_values = None
         return True
 
-    def _finished(self, loop: ReplayLoop) -> bool:
-        """True if --at asked for nothing that lies ahead."""
-        selected = self.wish.selected
-        return selected is not None and not any(
-            number > loop.number or (number == loop.number and any(i >= loop.iteration for i in chosen))
-            for number, chosen in selected.items()
-        )
+    def _gives_out_rest(self, loop: ReplayLoop) -> bool:
+        """Where nothing has to run any more, give out the recorded text that is still asked for."""
+        iterations, i = loop.run.iterations, max(loop.iteration, 0)
+        while i < len(iterations) and not self.window.finished(loop.number, i):
+            i += 1
+        end = iterations[i].start if i < len(iterations) else loop.run.end
+        if self.window.needs_exit(loop.number) or self.script.foreign(self.cursor.position, end):
+            return False
+        self._book_jump(loop, i)
+        if loop.iteration >= 0:
+            self._show(loop, loop.iteration)
+        self._move(loop, end)
+        return True
 
     def _jump(self, loop: ReplayLoop, target: int | None) -> bool:
         """Go to the checkpoint nearest before the target (None: the loop's exit). False: just run on."""
@@ -428,7 +445,7 @@ class Replayer:
         return True
 
     def _book_jump(self, loop: ReplayLoop, to: int) -> None:
-        self.tally.restored.setdefault(loop.number, set()).update(range(loop.iteration, to))
+        self.tally.restored.setdefault(loop.number, set()).update(range(max(loop.iteration, 0), to))
 
     def _move(self, loop: ReplayLoop, position: int) -> None:
         """Move the cursor, giving out what was written on the way."""
@@ -447,14 +464,13 @@ class Replayer:
                 self.cursor.jump(stop.start + 1, self.recorded)
         self.on_jump(position)
         if loop.depth == 0 and position == loop.run.end:
-            self.showing = self.wish.selected is None
+            self.showing = self.window.outside(loop.number + 1)
 
     def _main_iterations(self, loop: ReplayLoop) -> list[Iteration]:
-        return loop.run.iterations if loop.depth == 0 and self.wish.selected is not None else []
+        return loop.run.iterations if loop.depth == 0 and not self.window.whole else []
 
     def _show(self, loop: ReplayLoop, iteration: int) -> None:
-        if self.wish.selected is not None:
-            self.showing = iteration in self.wish.selected.get(loop.number, ())
+        self.showing = self.window.shows(loop.number, iteration)
 
     # -- leaving --------------------------------------------------------------------------
     def leave(self, loop: ReplayLoop, extra: dict[str, Any]) -> None:
@@ -468,19 +484,13 @@ class Replayer:
             return
         if loop.depth == 0:
             self._close_iteration(loop)
-            self.showing = self.wish.selected is None
+            self.showing = self.window.outside(loop.number + 1)
         if self.cursor.take("X") is None:
             self.diverge(f"{loop.block} ends where the recorded run went on")
         elif loop.run.ckpt and loop.state is not None:
             self._compare(loop, loop.state, loop.run.ckpt, names | extra, "at its end")
-        if loop.depth == 0 and self._finished_all(loop):
+        if loop.depth == 0 and self.window.finished_after(loop.number):
             raise self._stop(ReplayDone())
-
-    def _finished_all(self, loop: ReplayLoop) -> bool:
-        selected = self.wish.selected
-        return selected is not None and not any(
-            number > loop.number and chosen for number, chosen in selected.items()
-        )
 
     def _may_check(self) -> bool:
         """True while the comparisons of what was executed take but a part of the replay's time."""
@@ -614,7 +624,7 @@ class Replayer:
             raise self._stop(ReplayDone())  # the recorded run was killed here
         self.inexact(words)
         self.off = True
-        self.showing = self.showing or self.wish.selected is None
+        self.showing = self.showing or self.window.whole
 
     def inexact(self, words: str) -> None:
         """Something differs from the record. If anything was skipped so far, try again without."""

@@ -462,7 +462,7 @@ def _finish_replay(session: _Replaying, code: int, error: BaseException | None) 
     for flaw in _config.flaws:
         replayer.problem(flaw)
     if isinstance(error, ReplayDone):
-        if not _config.flaws and replayer.script.interrupted and replayer.wish.selected is None:
+        if not _config.flaws and replayer.script.interrupted and replayer.window.whole:
             killed = "the record ends before the program did (killed, or its store failed)"
             interrupted = "the recorded run was interrupted"
             words = killed if replayer.script.exit_code is None else interrupted

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from .window import Window
+
 
 @dataclass
 class Tally:
@@ -30,7 +32,7 @@ class Wish:
     """What the user asked for.
 
     Attributes:
-        selected: main loop number -> iterations of --at; None without --at.
+        window: which part of the run is printed.
         new_only: print only what probes write.
         scratch: skip nothing.
         thorough: compare every checkpoint with what was executed, however long that takes.
@@ -38,7 +40,7 @@ class Wish:
         banned: loops whose states an earlier attempt could not put back exactly.
     """
 
-    selected: dict[int, frozenset[int]] | None = None
+    window: Window = field(default_factory=Window)
     new_only: bool = False
     scratch: bool = False
     thorough: bool = False
