@@ -120,7 +120,7 @@ def record(
 
 @click.command(cls=ProgramCommand, context_settings=OPTIONS_FIRST)
 @click.option("--run", "run_name", metavar="RUN", help="The run to replay (else the newest of this program).")
-@click.option("--at", metavar="SPEC", help="Only these main-loop iterations: 3, 3:7, -1, 'epoch=40'.")
+@click.option("--at", metavar="SPEC", help="Only these: 3, 3:7, -1, 'epoch=40', '3, step=5:9'.")
 @click.option("--new", is_flag=True, help="Print only what the added lines write.")
 @click.option(
     "--workers",

@@ -93,6 +93,19 @@ def edits_of(matches: dict[str, FileMatch]) -> Edits:
     return Edits(lines, frozenset(dropped), probes, regions, own, everywhere)
 
 
+def loop_targets(matches: dict[str, FileMatch]) -> dict[str, frozenset[str]]:
+    """Block id -> the names that the `for` statement itself sets."""
+    found = {}
+    for match_ in matches.values():
+        for node in ast.walk(ast.parse(match_.source)):
+            if isinstance(node, (ast.For, ast.AsyncFor)):
+                block = match_.match.ids.get((node.lineno, node.col_offset))
+                names = (name.id for name in ast.walk(node.target) if isinstance(name, ast.Name))
+                if block is not None:
+                    found[block] = frozenset(names)
+    return found
+
+
 def _yields(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """True for generators and coroutines (what an inner function yields counts too: nobody is the worse)."""
     return isinstance(function, ast.AsyncFunctionDef) or any(

@@ -8,7 +8,9 @@ PRECISION = 60  # halvings in the search for the longest share: to the last bit 
 
 
 def partition(seconds: Sequence[float], start_up: Sequence[float], workers: int) -> list[int]:
-    """Where each worker's share of consecutive items begins, so that the longest share is as short as can be.
+    """Where each worker's share of consecutive items begins, so that the longest share is short.
+
+    No other shares have a longest one that is shorter by more than the largest start-up.
 
     Args:
         seconds: what each item takes.

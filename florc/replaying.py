@@ -7,7 +7,7 @@ holds no probe. Matching and planning need neither torch nor the program.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
@@ -28,7 +28,7 @@ from . import (
 )
 from .errors import EXIT_INEXACT, EXIT_REFUSED, FlorcError
 from .hook import Hooks, Source, plain
-from .matching import FileMatch, carried, edits_of, match_project
+from .matching import FileMatch, carried, edits_of, loop_targets, match_project
 from .options import ReplayOptions, Target
 from .project import Project
 from .recording import script_id
@@ -52,7 +52,7 @@ class Prepared:
     script: Script
     matches: dict[str, FileMatch]
     edits: Edits
-    selected: dict[int, frozenset[int]] | None = None
+    window: Window = field(default_factory=Window)
     flaws: tuple[str, ...] = ()
 
 
@@ -65,7 +65,7 @@ def replay(options: ReplayOptions) -> int:
     startup.pin_hash_seed(run.hash_seed)
     prepared = prepare(run, folder, options)
     share = workers.own_share()
-    plan = planning.make(prepared.script, prepared.edits, prepared.selected)
+    plan = planning.make(prepared.script, prepared.edits, prepared.window.selected)
     if options.plan_only:
         planning.show(plan)
         for flaw in prepared.flaws:
@@ -73,7 +73,7 @@ def replay(options: ReplayOptions) -> int:
         return EXIT_INEXACT if prepared.flaws else 0
     _recorded_variables(run)
     if share is None and options.workers > 1:
-        parts = workers.windows(prepared.script, prepared.edits, prepared.selected, options.workers)
+        parts = workers.windows(prepared.script, prepared.edits, prepared.window, options.workers)
         if len(parts) > 1:
             return _spread(parts, options)
     try:
@@ -130,8 +130,10 @@ def prepare(run: runs.Run, folder: str, options: ReplayOptions) -> Prepared:
         names = ", ".join(held)
         message = f"{option}: the added lines carry something from one iteration to the next ({names})"
         raise FlorcError(message, hint=f"replay without {option}")
-    selected = selection.select(options.at, script, edits) if options.at is not None else None
-    return Prepared(run, script, matches, edits, selected, flaws)
+    window = Window()
+    if options.at is not None:
+        window = selection.select(options.at, script, edits, loop_targets(matches))
+    return Prepared(run, script, matches, edits, window, flaws)
 
 
 def _recorded_variables(run: runs.Run) -> None:
@@ -198,7 +200,7 @@ class _Replay:
                 script=prepared.script,
                 edits=prepared.edits,
                 wish=Wish(
-                    Window(prepared.selected) if self._share is None else self._share.window(),
+                    prepared.window if self._share is None else self._share.window(prepared.window),
                     self._options.new,
                     scratch=self._options.rerun,
                     thorough=self._options.rerun,

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from .errors import EXIT_USAGE, FlorcError
 from .runtime.lockstep import Edits
 from .runtime.script import LoopRun, Script
+from .runtime.window import Values, Window
 
 _RANGE = re.compile(r"(-?\d*):(-?\d*)")
 _NUMBER = re.compile(r"-?\d+")
@@ -14,18 +17,49 @@ _NAMED = re.compile(r"([A-Za-z_]\w*)\s*=\s*(.+)")
 _BLOCK = re.compile(r"(.+::.*(?:for|while)#\d+)(?:~\d+)?:(.+)")
 
 
-def select(words: str, script: Script, edits: Edits) -> dict[int, frozenset[int]]:
-    """Main loop number -> the iterations that `words` names; FlorcError (usage) where it names none."""
+def select(
+    words: str, script: Script, edits: Edits, targets: Mapping[str, frozenset[str]] = MappingProxyType({})
+) -> Window:
+    """The iterations that `words` names; FlorcError (usage) where it names none.
+
+    A name that a loop inside sets, or that no iteration of the main loop had a value for, picks
+    iterations of the loops inside.
+
+    Args:
+        targets: block id -> names that its `for` statement sets.
+    """
     block, words = _split_block(words)
     numbers = _the_loops(script, block, edits)
+    parts = [part.strip() for part in words.split(",")]
+    iterations = [one for number in numbers for one in script.main_loops[number].iterations]
+    mains = {script.main_loops[number].block for number in numbers}
+    inside = frozenset().union(*(names for block, names in targets.items() if block not in mains))
+    names = {name for one in iterations for name in one.values} - inside
+    names = names.union(*(targets.get(block, ()) for block in mains))
+    inner = [part for part in parts if (named := _NAMED.fullmatch(part)) and named[1] not in names]
     chosen: dict[int, set[int]] = {number: set() for number in numbers}
-    for part in (part.strip() for part in words.split(",")):
-        for number in numbers:
-            chosen[number] |= _part(part, script.main_loops[number])
-        if not any(_part(part, script.main_loops[number]) for number in numbers):
+    for part in [part for part in parts if part not in inner] or [":"]:
+        found = {number: _part(part, script.main_loops[number]) for number in numbers}
+        if not any(found.values()):
             run = script.main_loops[numbers[0]]
             raise _usage(f"--at {part}: {run.block} has no such iteration (it had {len(run.iterations)})")
-    return {number: frozenset(found) for number, found in chosen.items() if found}
+        for number in numbers:
+            chosen[number] |= found[number]
+    selected = {number: frozenset(found) for number, found in chosen.items() if found}
+    if inner and not any(one.blocks for one in iterations):
+        raise _usage(f"--at {inner[0]}: no iteration had such a value, and there are no loops inside")
+    return Window(selected, inner=tuple(map(_inner, inner)))
+
+
+def _inner(part: str) -> Values:
+    found = _NAMED.fullmatch(part)
+    assert found is not None
+    name, value = found[1], found[2].strip()
+    bounds = _RANGE.fullmatch(value)
+    if bounds is None:
+        return Values(name, value.strip("'\""))
+    start, stop = (int(bound) if bound not in ("", "-") else None for bound in bounds.groups())
+    return Values(name, start=start, stop=stop, is_range=True)
 
 
 def _split_block(words: str) -> tuple[str, str]:
@@ -76,12 +110,12 @@ def _part(part: str, run: LoopRun) -> set[int]:
 
 def _by_value(name: str, value: str, run: LoopRun) -> set[int]:
     """Iterations at whose beginning the variable had the value (values not noted again have not changed)."""
-    wanted = value.strip("'\"")
+    wanted = _inner(f"{name}={value}")
     current = None
     found = set()
     for i, iteration in enumerate(run.iterations):
         current = iteration.values.get(name, current)
-        if current is not None and str(current) == wanted:
+        if current is not None and wanted.holds(current):
             found.add(i)
     return found
 

@@ -13,8 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -40,10 +39,13 @@ class Share:
     part: Part | None
     summary: str
 
-    def window(self) -> Window:
+    def window(self, whole: Window) -> Window:
+        """The worker's window on what all of them replay."""
         if self.selected is None:
-            return Window(None, self.part)
-        return Window({loop: frozenset(chosen) for loop, chosen in self.selected.items()}, self.part)
+            return replace(whole, part=self.part)
+        return replace(
+            whole, selected={loop: frozenset(chosen) for loop, chosen in self.selected.items()}
+        )
 
     def handed(self) -> str:
         return json.dumps(asdict(self))
@@ -64,9 +66,10 @@ def own_share() -> Share | None:
 
 
 def windows(
-    script: Script, edits: Edits, selected: Mapping[int, frozenset[int]] | None, count: int
+    script: Script, edits: Edits, whole: Window, count: int
 ) -> list[Window]:
     """The windows of at most `count` workers; fewer than two where spreading gains nothing. Pure."""
+    selected = whole.selected
     if script.others:
         return []  # text of other processes is in no record: it must come once, in its place
     loops = list(enumerate(script.main_loops))

@@ -72,7 +72,7 @@ class ReplayLoop(OpenLoop):
     def boundary(self) -> bool:
         if self.frame is None or self.replayer.off:
             return False
-        return self.replayer.boundary(self)
+        return self.replayer.inner(self) if self.depth else self.replayer.boundary(self)
 
     def leave(self) -> bool:
         if self.frame is not None:
@@ -218,7 +218,9 @@ class Replayer:
     def _enter_block(self, loop: ReplayLoop) -> None:
         run = loop.run
         usable = run.base and not self.wish.scratch and self._exit_kept(loop, run.start)
-        asked = self.showing and self.edits.touch(run.hits)  # only in iterations that are asked for
+        outer = self.stack.loops[0]
+        assert isinstance(outer, ReplayLoop)
+        asked = self.edits.touch(run.hits) and self.window.shows(outer.number, outer.iteration)
         if not usable or asked:
             self._execute(loop, keep=bool(run.ckpt and run.base))
             return
@@ -237,6 +239,7 @@ class Replayer:
         self.tally.blocks_executed += 1
         outer = self.stack.loops[0]
         assert isinstance(outer, ReplayLoop)
+        loop.live = bool(self.window.inner) and self.window.shows(outer.number, outer.iteration)
         outer.ran_block = True
         self.tally.executed.setdefault(outer.number, set()).add(outer.iteration)
         if keep and self._may_check():
@@ -469,8 +472,26 @@ class Replayer:
     def _main_iterations(self, loop: ReplayLoop) -> list[Iteration]:
         return loop.run.iterations if loop.depth == 0 and not self.window.whole else []
 
+    def inner(self, loop: ReplayLoop) -> bool:
+        """At the top of an iteration inside a chosen one: print what it writes if it is chosen too."""
+        names = loop.frame.f_globals if loop.frame.f_locals is loop.frame.f_globals else loop.locals()
+        wanted = self.window.inner
+        self.showing = any(one.name in names and one.holds(names[one.name]) for one in wanted)
+        if not self.showing and all(one.name in names and one.is_past(names[one.name]) for one in wanted):
+            self._end_early(loop)
+        return False
+
+    def _end_early(self, loop: ReplayLoop) -> None:
+        """All chosen iterations of this loop are past: stop if nothing that comes after it is chosen."""
+        outer = self.stack.loops[0]
+        assert isinstance(outer, ReplayLoop)
+        later = [run for run in outer.run.iterations[outer.iteration].blocks if run.start > loop.run.start]
+        probed = any(self.edits.touch(run.hits) for run in later)
+        if not probed and self.window.finished(outer.number, outer.iteration + 1):
+            raise self._stop(ReplayDone())
+
     def _show(self, loop: ReplayLoop, iteration: int) -> None:
-        self.showing = self.window.shows(loop.number, iteration)
+        self.showing = self.window.shows(loop.number, iteration) and not self.window.inner
 
     # -- leaving --------------------------------------------------------------------------
     def leave(self, loop: ReplayLoop, extra: dict[str, Any]) -> None:
@@ -485,6 +506,8 @@ class Replayer:
         if loop.depth == 0:
             self._close_iteration(loop)
             self.showing = self.window.outside(loop.number + 1)
+        elif self.window.inner:
+            self.showing = False
         if self.cursor.take("X") is None:
             self.diverge(f"{loop.block} ends where the recorded run went on")
         elif loop.run.ckpt and loop.state is not None:

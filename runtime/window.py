@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -21,16 +22,44 @@ class Part:
 
 
 @dataclass(frozen=True)
+class Values:
+    """Inner iterations by the value of a name: one value as text, or whole numbers start <= value < stop."""
+
+    name: str
+    value: str = ""
+    start: int | None = None
+    stop: int | None = None
+    is_range: bool = False
+
+    def holds(self, value: Any) -> bool:
+        if not self.is_range:
+            return str(value) == self.value
+        if type(value) is not int:
+            return False
+        return (self.start is None or value >= self.start) and (self.stop is None or value < self.stop)
+
+    def is_past(self, value: Any) -> bool:
+        """True if a number that only grows will not come back to these."""
+        if type(value) is not int:
+            return False
+        if self.is_range:
+            return self.stop is not None and value >= self.stop
+        return self.value.lstrip("-").isdigit() and value > int(self.value)
+
+
+@dataclass(frozen=True)
 class Window:
     """What is asked for; main loops are known by their number in the run.
 
     Attributes:
         selected: main loop -> iterations of --at; None without --at.
         part: None where one process replays it all.
+        inner: which iterations of the loops inside; empty for all, else any of them.
     """
 
     selected: Mapping[int, frozenset[int]] | None = None
     part: Part | None = None
+    inner: tuple[Values, ...] = ()
 
     @property
     def whole(self) -> bool:

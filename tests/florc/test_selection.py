@@ -9,6 +9,7 @@ import pytest
 from florc.errors import EXIT_USAGE, FlorcError
 from florc.runtime.lockstep import Edits
 from florc.runtime.script import Script, parse
+from florc.runtime.window import Values
 from florc.selection import select
 
 MAIN, SECOND, INNER = "train.py::main/for#0", "train.py::fit/while#1", "train.py::main/for#0/for#0"
@@ -35,7 +36,7 @@ EPOCHS: list[dict[str, Any]] = [
 
 def chosen(words: str, *loops: list[Any], edits: Edits | None = None) -> dict[int, list[int]]:
     found = select(words, script(*loops) if loops else script(loop(MAIN, EPOCHS)), edits or Edits())
-    return {number: sorted(iterations) for number, iterations in found.items()}
+    return {number: sorted(iterations) for number, iterations in (found.selected or {}).items()}
 
 
 @pytest.mark.parametrize(
@@ -148,6 +149,45 @@ def test_a_loop_that_ran_several_times_is_ambiguous_or_means_all_its_runs():
         assert error.exit_code == EXIT_USAGE
 
 
-@pytest.mark.xfail(raises=FlorcError, reason="the second level of --at is not there yet")
-def test_a_second_level_picks_inner_iterations():
-    assert chosen("3, step=120:130") == {0: [3]}
+def nested(*values: dict[str, Any]) -> list[Any]:
+    """A main loop with a loop inside each iteration."""
+    rows = []
+    for i, value in enumerate(values):
+        rows += [["I", i, value, None, QUIET], ["L", INNER], ["X", "end", 0.5, None, QUIET]]
+    return [["L", MAIN], *rows, ["X", "end", 1.0, None, QUIET]]
+
+
+@pytest.mark.parametrize(
+    ("words", "iterations", "inner"),
+    [
+        ("3, step=120:130", [3], (Values("step", start=120, stop=130, is_range=True),)),
+        ("epoch=39, step=7", [1], (Values("step", "7"),)),
+        ("step=:3", list(range(10)), (Values("step", stop=3, is_range=True),)),
+        ("1:3, batch=2, step=5:", [1, 2], (Values("batch", "2"), Values("step", start=5, is_range=True))),
+    ],
+)
+def test_a_second_level_picks_inner_iterations(words, iterations, inner):
+    window = select(words, script(nested(*EPOCHS)), Edits())
+    assert window.selected == {0: frozenset(iterations)}
+    assert window.inner == inner
+
+
+def test_what_a_loop_inside_sets_means_that_loop():
+    """At module level the main loop has the value as well: the last one of the time before."""
+    rows = nested({"epoch": 0, "step": 9}, {"epoch": 1, "step": 9})
+    targets = {MAIN: frozenset({"epoch"}), INNER: frozenset({"step"})}
+    window = select("epoch=1, step=9", script(rows), Edits(), targets)
+    assert (window.selected, window.inner) == ({0: frozenset({1})}, (Values("step", "9"),))
+    assert select("step=9", script(rows), Edits()).inner == ()
+
+
+def test_a_name_that_means_nothing_is_a_usage_error():
+    with pytest.raises(FlorcError, match="no loops inside") as caught:
+        chosen("3, step=7")
+    assert caught.value.exit_code == EXIT_USAGE
+
+
+@pytest.mark.parametrize("words", ["epoch=38:40", "epoch=:39, epoch=40:42"])
+def test_values_may_be_a_range(words):
+    ranges = {"epoch=38:40": [0, 1], "epoch=:39, epoch=40:42": [0, 2, 3, 4, 9]}
+    assert chosen(words) == {0: ranges[words]}

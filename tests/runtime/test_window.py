@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from florc.runtime.window import Part, Window
+from florc.runtime.window import Part, Values, Window
 
 LOOPS = [2, 5, 3]  # iterations of three main loops
 
@@ -51,3 +51,21 @@ def test_a_worker_stops_once_its_part_is_done():
     assert window.finished(2, 0)
     assert window.needs_exit(0) and not window.needs_exit(1)
     assert not Window(None, Part(1, 4, 5, False, True)).finished(2, 2)
+
+
+@pytest.mark.parametrize(
+    ("values", "held", "past"),
+    [
+        (Values("step", "7"), [7, "7"], [8, 100]),
+        (Values("step", start=3, stop=5, is_range=True), [3, 4], [5, 6]),
+        (Values("step", start=90, is_range=True), [100, 10**6], []),
+        (Values("step", stop=2, is_range=True), [-1, 0, 1], [2]),
+        (Values("phase", "warm"), ["warm"], []),
+    ],
+)
+def test_inner_iterations_are_known_by_a_value(values, held, past):
+    asked = [-1, 0, 1, 2, 3, 4, 5, 6, 7, "7", 8, 100, 10**6, "warm", None, 2.5]
+    assert [value for value in asked if values.holds(value)] == held
+    if past:
+        assert all(values.is_past(value) for value in past)
+    assert not any(values.is_past(value) for value in held)
