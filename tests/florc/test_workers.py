@@ -161,7 +161,9 @@ def test_more_workers_than_checkpoints_gain_what_the_checkpoints_allow():
 
 
 @given(st.lists(st.floats(0.001, 100), min_size=1, max_size=12), st.integers(1, 12), st.data())
-def test_no_other_shares_are_shorter_by_more_than_a_start_up(seconds: list[float], workers: int, data: Any) -> None:
+def test_no_other_shares_are_shorter_by_more_than_a_start_up(
+    seconds: list[float], workers: int, data: Any
+) -> None:
     start_up = data.draw(st.lists(st.floats(0, 50), min_size=len(seconds), max_size=len(seconds)))
     starts = partition(seconds, start_up, workers)
     assert starts[0] == 0 and len(starts) <= workers and starts == sorted(set(starts))
