@@ -119,7 +119,10 @@ def sign(run: Run, key: Key, salt: str | None = None) -> Run:
 
 
 def _user() -> str:
-    """Who records, as far as the system knows a name."""
+    """Who records, as far as the environment or the system knows a name (a directory may take its time)."""
+    named = os.environ.get("LOGNAME") or os.environ.get("USER")
+    if named:
+        return named
     try:
         import pwd
 

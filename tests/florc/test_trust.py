@@ -11,10 +11,11 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from florc.runtime import runs
+from florc.runtime import journal, runs
 from florc.runtime.key import Key
 from florc.runtime.store import INDEX, PACK, BlobWriter
 from tests.warm import NUMPY, Cold, Done, Warm, environment
@@ -183,6 +184,40 @@ def test_files_of_another_run_do_not_fit(desk):
 
 
 FIELDS = ["argv", "script", "hash_seed", "status", "started", "key", "salt", "run", "env"]
+
+
+ODD: list[Any] = [None, 0, -1, 10**9, "", "../..", "/etc/passwd", "0" * 32, [], {}, True, ["0" * 32] * 3]
+
+
+def mutated(events: list[list[Any]], dice: random.Random) -> list[list[Any]]:
+    """The events with one changed, left out, doubled, or taken to another place."""
+    found = json.loads(json.dumps(events))
+    place, other = dice.randrange(len(found)), dice.randrange(len(found))
+    how = dice.choice(["change", "change", "drop", "double", "swap"])
+    if how == "change":
+        event = found[place]
+        event[dice.randrange(1, len(event))] = dice.choice(ODD)
+    elif how == "drop":
+        del found[place]
+    elif how == "double":
+        found.insert(other, found[place])
+    else:
+        found[place], found[other] = found[other], found[place]
+    return list(found)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_journal_that_is_signed_and_makes_no_sense_does_no_harm(desk, seed):
+    """What an import with --trust may let in: no fault of florc's own, and no file of the user's changes."""
+    run = runs.load(desk.home / ".florc", "one")
+    events = journal.read(run.folder, run.seal).events
+    (run.folder / JOURNAL).unlink()
+    journal.write_again(run.folder, journal.Reading(mutated(events, random.Random(seed))), run.seal)
+    before = {path: path.read_bytes() for path in desk.home.iterdir() if path.is_file()}
+    done = desk.florc("replay", "train.py")
+    assert {path: path.read_bytes() for path in desk.home.iterdir() if path.is_file()} == before
+    assert done.code in (0, 1, 65, 69)  # 1: of the program, whose file could not be read, say
+    assert b"/florc/" not in done.err and b"/runtime/" not in done.err, done.err.decode()
 
 
 @pytest.mark.parametrize("field", FIELDS)
