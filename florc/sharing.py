@@ -20,7 +20,6 @@ from .errors import EXIT_INEXACT, EXIT_REFUSED, FlorcError
 from .options import Target
 from .recording import script_id
 from .runtime import description, journal, private, runs, store
-from .runtime import key as keys
 from .runtime.errors import StoreError
 from .runtime.key import Key
 from .runtime.seal import Seal, new_salt
@@ -75,7 +74,7 @@ def import_run(options: ImportOptions) -> int:
         project.prepare_store(home)
         trust.check_store(home)
         private.make_folder(home / runs.FOLDER)
-        key = keys.obtain(messages.warning)
+        key = trust.kept_key()
         _forget_stale(home)
         work = home / runs.FOLDER / f"{TEMPORARY}{os.getpid()}-{new_salt()[:8]}"
         private.make_folder(work, exist_ok=False)

@@ -17,14 +17,23 @@ from .runtime.runs import Run
 def signing_key() -> Key:
     """The key to record with: the user's; where none can be kept, one for this run, with a warning."""
     try:
+        return kept_key()
+    except FlorcError as error:
+        messages.warning(
+            f"{error.message}: the run is recorded, but to be replayed it will need "
+            f"florc runs import --trust; or {error.hint}"
+        )
+        return keys.unkept()
+
+
+def kept_key() -> Key:
+    """The user's key, made if there is none; FlorcError where none can be kept."""
+    try:
         return keys.obtain(messages.warning)
     except (OSError, StoreError) as error:
         why = error.message if isinstance(error, StoreError) else f"{keys.path()}: {error.strerror}"
-        messages.warning(
-            f"no key can be kept ({why}): the run is recorded, but to be replayed it will need "
-            f"florc runs import --trust; or name a file for the key with {keys.VARIABLE}"
-        )
-        return keys.unkept()
+        hint = f"name a file for the key with {keys.VARIABLE}"
+        raise FlorcError(f"no key can be kept ({why})", hint=hint, exit_code=EXIT_REFUSED) from None
 
 
 def check_store(store: Path, *, recording: bool = False) -> None:

@@ -118,7 +118,7 @@ def _not_mine(name: str, fields: Mapping[str, Any]) -> str:
     """Why a run is not this user's, in words."""
     if fields.get("key") is None:
         return f"the run {name} was recorded where no key could be kept, so nothing shows that it is yours"
-    return f"the run {name} was not recorded with your key: its checkpoints are code of somebody else's"
+    return f"the run {name} was not recorded with your key: its checkpoints may be somebody else's code"
 
 
 def plain(data: Mapping[str, Any]) -> dict[str, Any]:

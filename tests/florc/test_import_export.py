@@ -140,6 +140,15 @@ def test_a_folder_is_imported_like_a_file_and_one_of_the_store_in_place(mine, ot
 
 
 @pytest.mark.program
+def test_nothing_is_imported_where_no_key_can_be_kept(mine, other, tmp_path):
+    (tmp_path / "file").write_text("")
+    other.key = tmp_path / "file" / "key"
+    done = other.florc("runs", "import", "--trust", "../../one.tar")
+    assert (done.code, done.out, done.err.count(b"\n")) == (69, b"", 1)
+    assert b"no key can be kept" in done.err and b"FLORC_KEY_FILE" in done.err
+
+
+@pytest.mark.program
 def test_a_program_that_lies_elsewhere_is_found_here(mine, other, tmp_path):
     store = str(tmp_path / "stores" / "mine")
     (mine.home / "state.json").unlink()
