@@ -7,6 +7,7 @@ holds no probe. Matching and planning need neither torch nor the program.
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -145,6 +146,15 @@ def _recorded_variables(run: runs.Run) -> None:
             os.environ.pop(name, None)
 
 
+def _print_no_more() -> None:
+    """What objects still print when the interpreter lets go of them was not asked for."""
+    if sys.stdout is not None:
+        sys.stdout.flush()
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+
+
 class _Replay:
     """The hooks of one replay."""
 
@@ -170,7 +180,10 @@ class _Replay:
         run = self._prepared.run
         target = Target(run.script, True) if run.module else self._options.target
         hooks = Hooks(self._load, self._start, self._module, session.finish, session.ENDS)
-        return runner.run(target, tuple(run.argv), belongs, hooks)
+        code = runner.run(target, tuple(run.argv), belongs, hooks)
+        if self._options.new or self._options.at is not None:
+            _print_no_more()
+        return code
 
     def _load(self, name: str, file: str, path: str, source: bytes) -> CodeType:
         found = self._prepared.matches.get(file)

@@ -10,7 +10,8 @@ where something does. Nothing here imports torch or numpy unless the program has
     guards.py      what both have in common; the stack of open loops
     graph.py       the walk over everything reachable: nodes, paths, contents
     kinds.py       how each kind of object is read, written, made (tensors.py, arrays.py: torch's, NumPy's)
-    checkpoint.py  taking, comparing, restoring a checkpoint             (restore.py, process.py, lost.py)
+    checkpoint.py  taking, comparing, restoring a checkpoint             (restore.py, process.py, lost.py,
+                   lives.py: objects whose end the program can see)
     store.py       blobs; journal.py: events (events.py: their shapes); runs.py: the runs of a store
     key.py         the user's key; seal.py: the MACs of one run; description.py: run.json; private.py: modes
     files.py       user files: noted when recording, an overlay when replaying

@@ -18,6 +18,7 @@ from .difference import Teller
 from .errors import CannotRestore, StoreError
 from .graph import MARSHAL_VERSION, Base, Walk, digest, live_base
 from .live import Iterator
+from .lives import has_finalizer, without_end
 from .restore import Build
 from .roots import Namespace, Root
 from .store import BlobReader, BlobWriter
@@ -48,6 +49,7 @@ class Snapshots:
         """
         walk = Walk(root, None, self._is_project).run()
         base = walk.as_base()
+        base.loosen(walk)
         names = marshal.dumps(_names_of(root), MARSHAL_VERSION)
         dated = {number: content for number, content in walk.contents.items() if DATED in content}
         entry = marshal.dumps((walk.contents, process.capture()) if full else (dated, {}), MARSHAL_VERSION)
@@ -199,6 +201,7 @@ class LiveState:
         self._union = sorted(union.union(other))
         if self._entry_process:
             self.entry_differences += process.differences(self._entry_process, process.capture())
+        self.base.loosen(walk)
 
     def _union_names(self, keys: Iterable[str]) -> dict[str, frozenset[str]]:
         found: dict[str, set[str]] = {space: set(names) for space, names in self._base_names}
@@ -295,7 +298,12 @@ class LiveState:
         new = [number for number in ckpt.contents if number >= len(self.base.objects)]
         kept = {key: self._fetch(key) for number in written + new for key in _keys(contents[number])}
         build = Build(
-            self.base, contents, lambda key: kept.get(key) or self._late(key), self.allowed, self._recorded
+            self.base,
+            contents,
+            lambda key: kept.get(key) or self._late(key),
+            self.allowed,
+            self._recorded,
+            live.loose,
         )
         build.apply(written)
         values = {name: build.get(ref) for name, ref in marshal.loads(contents[0])[1]}
@@ -306,6 +314,8 @@ class LiveState:
         if wrong:
             told = self._words(walk, wrong, ckpt.contents)
             raise CannotRestore("did not come back as recorded: " + ", ".join(told[:MAX_NAMED]))
+        there = {id(obj) for obj in walk.objects()}
+        without_end(obj for obj in live.objects() if has_finalizer(obj) and id(obj) not in there)
         return values
 
     def _must_write(self, number: int, contents: dict[int, bytes], live: Walk) -> bool:

@@ -22,6 +22,7 @@ import xxhash
 from . import atoms
 from .kind import Kind
 from .kinds import kind_of, load_libraries
+from .lives import Loose, loosely
 from .roots import Root
 
 MARSHAL_VERSION = 2  # the last version without references: equal values give equal bytes
@@ -36,13 +37,38 @@ class Blob(Protocol):
 
 @dataclass
 class Base:
-    """The entry objects of a guard, by number."""
+    """The entry objects of a guard, by number: held, so that ids are not reused.
+
+    `loose` are those whose end the program can see (see lives.py): `objects` has None in their place.
+    """
 
     objects: list[Any]
     parents: list[int]
     edges: list[Any]
     digests: list[bytes]
     index: dict[int, int] = field(default_factory=dict)
+    loose: dict[int, Loose] = field(default_factory=dict)
+
+    def number(self, obj: Any) -> int | None:
+        """The number of an entry object; None for any other."""
+        number = self.index.get(id(obj))
+        if number is None or number not in self.loose or self.loose[number].is_it(obj):
+            return number
+        return None
+
+    def put(self, number: int, obj: Any) -> None:
+        """Let an object take the place of one that is not there."""
+        self.loose.pop(number, None)
+        self.objects[number] = obj
+        self.index[id(obj)] = number
+
+    def loosen(self, walk: Walk) -> None:
+        """Let go of what the program must be able to let go of; the walk has seen it all."""
+        self.index.pop(id(self.objects[0]), None)
+        self.objects[0] = None  # the root holds a frame's values
+        self.loose = loosely(self.objects, walk.links)
+        for number in self.loose:
+            self.objects[number] = None
 
     def path(self, number: int) -> str:
         """How a user would write the way to an entry object."""
@@ -73,7 +99,8 @@ class Walk:
         self.root = root
         self.base = base
         self.is_project = is_project
-        self._base_index = base.index if base else {}
+        self.links: list[tuple[int, int]] = []  # (node, node it refers to), each once for a first walk
+        self.loose: dict[int, Any] = {}  # the loose entry objects met
         self._new_index: dict[int, int] = {}
         self.first_new = len(base.objects) if base else 0
         self.new_objects: list[Any] = []
@@ -103,9 +130,12 @@ class Walk:
             if atom is not None:
                 return atom
             number = self._new(obj, edge)
+        self.links.append((self.current, number))
         if number not in self._seen:
             self._seen.add(number)
             self._queue.append(number)
+            if self.base is not None and number in self.base.loose:
+                self.loose[number] = obj
         return (number,)
 
     def kind_of_parent(self) -> Kind:
@@ -114,8 +144,10 @@ class Walk:
 
     def number_of_id(self, value: int) -> int | None:
         """The node whose id() is value, among those seen so far."""
-        number = self._base_index.get(value)
-        return self._new_index.get(value) if number is None else number
+        number = None if self.base is None else self.base.index.get(value)
+        if number is not None and (number not in self.base.loose or number in self.loose):  # type: ignore[union-attr]
+            return number
+        return self._new_index.get(value)
 
     def later(self) -> bool:
         """True while a content that depends on every node's number must be put off."""
@@ -167,11 +199,11 @@ class Walk:
     def object(self, number: int) -> Any:
         if number < self.first_new:
             assert self.base is not None
-            return self.base.objects[number]
+            return self.loose[number] if number in self.loose else self.base.objects[number]
         return self.new_objects[number - self.first_new]
 
     def _number(self, obj: Any) -> int | None:
-        number = self._base_index.get(id(obj))
+        number = None if self.base is None else self.base.number(obj)
         return self._new_index.get(id(obj)) if number is None else number
 
     def _new(self, obj: Any, edge: Any) -> int:
@@ -205,6 +237,10 @@ class Walk:
             for number, content in self.contents.items()
             if number >= self.first_new or digest(content) != digests[number]
         }
+
+    def objects(self) -> list[Any]:
+        """Every object met but the root."""
+        return [self.object(number) for number in self.contents if number]
 
     def path(self, number: int) -> str:
         """How a user would write the way to a node: ``model.fc.weight``."""

@@ -121,6 +121,7 @@ class RecordLoop(OpenLoop):
         return False
 
     def leave(self) -> bool:
+        self.iterator = None  # it ends here, as it would without a guard
         if self.frame is not None:
             self.recorder.leave(self, {})
         return False
@@ -253,7 +254,7 @@ class Recorder:
 
     def leave(self, loop: RecordLoop, extra: dict[str, Any]) -> None:
         self._safely(lambda: self._leave(loop, extra))
-        loop.frame = None
+        loop.frame = loop.base = loop.iterator = None
 
     def _leave(self, loop: RecordLoop, extra: dict[str, Any]) -> None:
         for gone in self.stack.close(loop):
@@ -339,6 +340,7 @@ class Recorder:
         self.journal.add(["Z", loop.block])
         if isinstance(loop, RecordLoop):
             self.marks.pop(loop.saved)
+            loop.base = loop.iterator = None
         loop.frame = None
 
     def _measure(self, loop: RecordLoop, block: str) -> float:

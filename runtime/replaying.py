@@ -75,6 +75,7 @@ class ReplayLoop(OpenLoop):
         return self.replayer.inner(self) if self.depth else self.replayer.boundary(self)
 
     def leave(self) -> bool:
+        self.iterator = None  # it ends here, as it would without a guard
         if self.frame is not None:
             self.replayer.leave(self, {})
         return (self.skipped or self.done) and self.run.outcome == "return"
@@ -91,6 +92,11 @@ class ReplayLoop(OpenLoop):
             now = self.locals()
             values = {**values, **{name: now[name] for name in own if name in now}}
         super().bind(values)
+
+    def let_go(self) -> None:
+        """Hold nothing of the program's any more."""
+        self.frame = self.state = self.iterator = self.entry_values = None
+        self.entry_names = {}
 
     def all_names(self) -> dict[str, Any]:
         return self.locals() | ({} if self.iterator is None else {"for": self.iterator})
@@ -142,8 +148,8 @@ class Replayer:
     def loop(self, block: str, names: tuple[str, ...], frame: Any, skippable: bool) -> Guard:
         if self.off or self.ahead or keeps_locals(frame) or self.is_probe(frame):
             return INERT
-        for _ in self.stack.prune(frame, block):
-            self.cursor.take("Z")
+        for gone in self.stack.prune(frame, block):
+            self._close_raised(gone)
         depth = len(self.stack.loops)
         if depth >= USEFUL_DEPTH:
             return INERT
@@ -317,8 +323,8 @@ class Replayer:
 
     def boundary(self, loop: ReplayLoop) -> bool:
         """At the top of an iteration: check the state, or jump to where it is worth going on."""
-        for _ in self.stack.close(loop):
-            self.cursor.take("Z")
+        for gone in self.stack.close(loop):
+            self._close_raised(gone)
         self._close_iteration(loop)
         loop.iteration += 1
         if loop.run.silent and loop.iteration >= len(loop.run.iterations):
@@ -397,7 +403,7 @@ class Replayer:
                 **{name: value for name, value in loop.entry_values.items() if name not in loop.fresh(now)},
             }
         )
-        loop.entry_values = None
+        loop.entry_values, loop.entry_names = None, {}
         return True
 
     def _gives_out_rest(self, loop: ReplayLoop) -> bool:
@@ -494,9 +500,21 @@ class Replayer:
         self.showing = self.window.shows(loop.number, iteration) and not self.window.inner
 
     # -- leaving --------------------------------------------------------------------------
+    def _close_raised(self, loop: OpenLoop) -> None:
+        """An exception has left this loop."""
+        self.cursor.take("Z")
+        if isinstance(loop, ReplayLoop):
+            loop.let_go()
+
     def leave(self, loop: ReplayLoop, extra: dict[str, Any]) -> None:
-        for _ in self.stack.close(loop):
-            self.cursor.take("Z")
+        try:
+            self._leave(loop, extra)
+        finally:
+            loop.let_go()
+
+    def _leave(self, loop: ReplayLoop, extra: dict[str, Any]) -> None:
+        for gone in self.stack.close(loop):
+            self._close_raised(gone)
         if self.stack.loops:
             self.stack.loops.pop()
         names = loop.locals() if not (loop.skipped or loop.done or self.off) else {}

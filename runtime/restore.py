@@ -23,6 +23,7 @@ class Build:
         fetch: bytes of a blob by its hash.
         allowed: per namespace, the names the record knew.
         entry: recorded contents of entry objects, for those that are not there.
+        live: the entry objects that the base does not hold, as far as a walk has met them.
     """
 
     def __init__(
@@ -32,7 +33,9 @@ class Build:
         fetch: Callable[[str], bytes],
         allowed: Mapping[str, frozenset[str]],
         entry: Mapping[int, bytes],
+        live: Mapping[int, Any],
     ) -> None:
+        self.live = live
         self.base = base
         self.contents = contents
         self.fetch = fetch
@@ -59,6 +62,7 @@ class Build:
     def _node(self, number: int) -> Any:
         if number < len(self.base.objects):
             found = self.base.objects[number]
+            found = self.live.get(number) if found is None else found
             return self._missing(number) if found is None else found
         if number not in self._made:
             self._made[number] = self._make(marshal.loads(self.contents[number]))
@@ -70,8 +74,7 @@ class Build:
         if not packed:
             raise CannotRestore(f"the program no longer has what the record had at {self.base.path(number)}")
         made = self._make(marshal.loads(packed))
-        self.base.objects[number] = made
-        self.base.index[id(made)] = number
+        self.base.put(number, made)
         return made
 
     def _make(self, content: Any) -> Any:

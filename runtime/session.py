@@ -438,6 +438,7 @@ def _finish(code: int, error: BaseException | None) -> int:
         session.stop()
     except Restart as late:  # a file of the user's was found changed
         error = late
+    session.run.project.outlive()
     if isinstance(session, _Recording):
         session.run.finish(code, isinstance(error, KeyboardInterrupt))
         return code
