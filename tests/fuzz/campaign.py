@@ -149,6 +149,7 @@ def main(words: Sequence[str]) -> int:
             seed += 1
             if time.monotonic() - told > PROGRESS_S:
                 told = time.monotonic()
+                write_summary(options, totals, seed, (told - began) / 60)
                 print(f"[{(told - began) / 60:5.1f} min] {totals.line()}", flush=True)
             if (seed - options.seed) % RENEW == 0:
                 servers.close()
@@ -156,10 +157,14 @@ def main(words: Sequence[str]) -> int:
     finally:
         servers.close()
     minutes = (time.monotonic() - began) / 60
-    summary = {"minutes": round(minutes, 1), "seeds": [options.seed, seed - 1], **totals.as_json()}
-    (options.out / f"summary-{options.seed}.json").write_text(json.dumps(summary, indent=1) + "\n")
+    write_summary(options, totals, seed, minutes)
     print(f"[{minutes:5.1f} min] {totals.line()}", flush=True)
     return int(totals.outcomes[WRONG] > 0)
+
+
+def write_summary(options: argparse.Namespace, totals: Totals, seed: int, minutes: float) -> None:
+    summary = {"minutes": round(minutes, 1), "seeds": [options.seed, seed - 1], **totals.as_json()}
+    (options.out / f"summary-{options.seed}.json").write_text(json.dumps(summary, indent=1) + "\n")
 
 
 def again(files: Sequence[Path]) -> int:
