@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections import OrderedDict, deque
 from typing import TYPE_CHECKING, Any
@@ -175,17 +176,39 @@ class Tuple(Kind):
             write_attributes(obj, content[3], build)
 
 
-class ByteArray(Kind):
-    tag = "bytearray"
+class Buffer(Kind):
+    """bytearray and array.array, and their subclasses: bytes that are written in place."""
+
+    def __init__(self, tag: str) -> None:
+        self.tag = tag
 
     def read(self, obj: Any, walk: Walk) -> tuple[Any, ...]:
-        return (self.tag, bytes(obj))
+        code = getattr(obj, "typecode", "")
+        data = memoryview(obj).tobytes()
+        if type(obj).__module__ in ("builtins", "array"):
+            return (self.tag, code, data)
+        return (self.tag, code, data, class_ref(obj, walk), read_attributes(obj, walk))
+
+    def follow(self, holder: Any, edge: Any) -> Any:
+        return follow_attribute(holder, edge)
 
     def make(self, content: Any, build: Build) -> Any:
-        return bytearray()
+        cls = build.get(content[3]) if len(content) > 3 else self._base()
+        return cls.__new__(cls, content[1]) if content[1] else bytearray.__new__(cls)
 
     def write(self, obj: Any, content: Any, build: Build) -> None:
-        obj[:] = content[1]
+        if getattr(obj, "typecode", "") != content[1]:
+            raise CannotRestore(f"a {self.tag} of another type stands there")
+        new = self._base()(content[1], content[2]) if content[1] else content[2]
+        try:
+            self._base().__setitem__(obj, slice(None), new)
+        except BufferError as error:
+            raise CannotRestore(f"a {self.tag} cannot be put back in place: {error}") from None
+        if len(content) > 3:
+            write_attributes(obj, content[4], build)
+
+    def _base(self) -> Any:
+        return bytearray if self.tag == "bytearray" else importlib.import_module("array").array
 
 
 class PlainSubclass(Kind):

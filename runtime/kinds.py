@@ -12,7 +12,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable
 
-from .containers import ByteArray, Mapping, PlainSubclass, Sequence, Set, Tuple
+from .containers import Buffer, Mapping, PlainSubclass, Sequence, Set, Tuple
 from .kind import HEAP_TYPE, Kind
 from .live import (
     ITERATORS,
@@ -54,7 +54,7 @@ _KINDS: dict[type, Kind] = {
     set: Set(),
     frozenset: Set(),
     tuple: Tuple(),
-    bytearray: ByteArray(),
+    bytearray: Buffer("bytearray"),
     types.CellType: Cell(),
     types.FunctionType: Function(),
     type(functools.lru_cache(len)): Memo(),
@@ -69,7 +69,7 @@ _KINDS: dict[type, Kind] = {
     weakref.ref: WeakReference(),
 }
 _REDUCED, _LIVE, _INSTANCE, _FILE, _ITERATOR = Reduced(), Live(), Instance(), File(), Iterator()
-_LOGGER, _BAR, _MACHINERY = Logger(), Bar(), Machinery()
+_LOGGER, _BAR, _MACHINERY, _ARRAY = Logger(), Bar(), Machinery(), Buffer("array.array")
 _BASES: tuple[tuple[type | tuple[type, ...], Kind], ...] = (
     (type, ProjectClass()),
     (list, _KINDS[list]),
@@ -101,6 +101,8 @@ def _choose(cls: type) -> Kind:
             return kind
     if issubclass(cls, io.IOBase):
         return _FILE if not issubclass(cls, (io.StringIO, io.BytesIO)) else _REDUCED
+    if any(klass.__module__ == "array" for klass in cls.__mro__):
+        return _ARRAY
     if cls.__module__.partition(".")[0] == "pandas":
         return _REDUCED  # its own pickle leaves out caches and engines
     if issubclass(cls, logging.Logger):

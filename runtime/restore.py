@@ -127,6 +127,7 @@ def kind_for_tag(tag: str) -> Any:
                 kinds._LOGGER,
                 kinds._BAR,
                 kinds._MACHINERY,
+                kinds._ARRAY,
                 kinds._INSTANCE,
                 kinds._FILE,
                 kinds._ITERATOR,

@@ -23,7 +23,7 @@ LOOSE = ("last", "value", "got", "head", "tail", "squares", "total", "both", "tr
          "fibonacci.cache_info()",
          "os.path.exists('log.txt')", "os.environ.get('FUZZ')", "log.level",
          "[type(v).__name__ for v in bag]", "anchor.history",
-         "locals().get('value')", "'got' in globals()", "error", "taken", "first", "rest", "started > 0",
+         "'got' in globals()", "error", "taken", "first", "rest", "started > 0",
          "recall.__defaults__", "type(value).__name__", "late(1)", "count_up.n", "Local.n")
 # in the fixed part: (file, the line before it, what is looked at)
 FIXED = (("train.py", "        self.sum += value", "self.count, value"),

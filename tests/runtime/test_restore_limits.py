@@ -96,6 +96,16 @@ REFUSED = {
         "x = F.A | F.B",
         "x is F.A | F.B",
     ),
+    "a subclass of bytearray with attributes": (
+        "class B(bytearray):\n    n = 0\nb = B(b'ab'); alias = b",
+        "b.n = 1; b.append(3); b.mine = [b.n]",
+        "(bytes(b), b.n, b.mine, alias is b, type(b).__name__)",
+    ),
+    "a new subclass of array.array": (
+        "import array\nclass A(array.array): pass\na = None",
+        "a = A('i', [1, 2]); a.n = 5",
+        "(a.tolist(), a.n, type(a).__name__, a.typecode)",
+    ),
     "an array.array that grows": ("import array\na = array.array('d', [1.0])", "a.append(2.0)", "a.tolist()"),
     "an object that becomes one of another class": (
         "class A: k = 1\nclass B: k = 2\na = A()",
@@ -132,7 +142,6 @@ OPEN = frozenset(
         "an attribute of a library's class",
         "a new tensor over an array's memory",
         "a new view of an array of objects",
-        "an array.array that grows",
         "an object that becomes one of another class",
         "a view of a dict",
         "an array that grows",
