@@ -100,8 +100,13 @@ def is_machinery(module: str) -> bool:
 def held_by(obj: Any) -> list[Any]:
     """What an iterator or a suspended generator holds: its variables and what its loops run over.
 
-    Of a tqdm bar's generator only the iterator beneath counts: the rest says when to draw next.
+    Of a tqdm bar's generator only the iterator beneath counts: the rest says when to draw next. zip and
+    enumerate keep a tuple for reuse besides, with what they gave when nobody else held it: that is no state.
     """
+    if type(obj) is zip:
+        return list(obj.__reduce__()[1])
+    if type(obj) is enumerate:
+        return [obj.__reduce__()[1][0]]
     held = gc.get_referents(obj)
     if sys.version_info < (3, 11) and isinstance(obj, types.GeneratorType):
         frame = obj.gi_frame  # what is in the frame hangs on the frame there

@@ -282,7 +282,7 @@ PLAIN: dict[str, Kind] = {
     "generator": Kind(
         ("primed(echo())", "primed(adder())"), ("$p.send(None)", "$p.send($n)", "got = $p.send($i)"),
         ("float($p.send(1) or 0) % 97",),
-        ("$p.gi_frame is None", "type($p).__name__", "$p.gi_frame.f_locals"), weight=2),
+        ("$p.gi_frame is None", "type($p).__name__"), weight=2),
     "file": Kind(
         ("'log.txt'", "'data.json'", "os.path.join('out', 'part.txt')"),
         ("append_line($p, $i)", "write_text($p, str($n))", "if os.path.exists($p): os.remove($p)",

@@ -11,7 +11,7 @@ import pytest
 
 from florc.runtime.errors import CannotRestore
 from florc.runtime.live import Iterator as Kind
-from florc.runtime.live import position
+from florc.runtime.live import held_by, position
 
 
 def total() -> Iterator[int]:
@@ -54,6 +54,18 @@ def test_an_iterator_is_brought_to_where_the_other_stood(
         next(there)
     Kind.advance(here, position(there))
     assert [next(here) for _ in range(3)] == [next(there) for _ in range(3)]
+
+
+@pytest.mark.parametrize("make", [lambda: zip([1, 2, 3], "abc", strict=False), lambda: enumerate("abc")])
+def test_the_tuple_kept_for_reuse_is_no_state(make: Callable[[], Any]) -> None:
+    """It is another one if somebody holds what came out last."""
+    here, there = make(), make()
+    kept = [next(here), next(here)]
+    next(there)
+    next(there)
+    assert [position(one) for one in held_by(here)] == [position(one) for one in held_by(there)]
+    assert not any(type(one) is tuple for one in held_by(here))
+    assert len(kept) == 2
 
 
 @pytest.mark.parametrize("make", [total, blinking])
