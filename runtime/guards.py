@@ -106,17 +106,22 @@ def keeps_locals(frame: Any) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def _keeps_locals(code: types.CodeType) -> bool:
-    """True unless each locals() of the code is only asked whether a name is in it."""
+    """True unless each locals() of the code is only asked whether a name is in it.
+
+    vars() is the same function; vars(obj) and vars handed on are not: what comes after it is loaded next.
+    """
     if not {"locals", "vars"}.intersection(code.co_names):
         return False
-    asked = False  # since the name was loaded, its call has been seen
+    asked, called = "", False  # the name that was loaded, while only its call has been seen
     for step in dis.get_instructions(code):
         if step.argval in ("locals", "vars") and step.opname.startswith("LOAD"):
-            asked = True
+            asked = step.argval
         elif asked and step.opname not in _CALLING:
-            if step.opname != "CONTAINS_OP":
+            loads = step.opname.startswith("LOAD") and not called
+            if step.opname != "CONTAINS_OP" and not (asked == "vars" and loads):
                 return True
-            asked = False
+            asked = ""
+        called = step.opname in ("CALL", "CALL_FUNCTION", "PRECALL")
     return False
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from florc.runtime import loop, marks, probe
-from florc.runtime.guards import INERT, OpenLoop, Stack, frame_names
+from florc.runtime.guards import INERT, OpenLoop, Stack, _keeps_locals, frame_names
 
 
 def opened(stack: Stack, block: str) -> list[str]:
@@ -113,6 +113,21 @@ def test_the_names_of_a_function_are_its_locals_and_free_variables():
         return names
 
     assert inside(5) == {"argument": 5, "local": [1], "outer": [1]}
+
+
+KEPT = ["return locals()", "d = vars()\n    return d", "f(vars(), x)", "v = vars\n    return v()",
+        "print(locals())"]
+NOT_KEPT = ["return vars(x)", "print(vars(x.y))", "return 'x' in locals()", "f(map(vars, [x]))",
+            "f(vars(g(x)), 1)",
+            "return 'x' in vars()", "return x"]
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 13), reason="there every locals() is a new dictionary")
+@pytest.mark.parametrize("body", KEPT + NOT_KEPT)
+def test_a_function_that_asks_for_its_locals_is_told_from_one_that_looks_into_an_object(body: str):
+    names: dict[str, Any] = {}
+    exec(f"def f(x):\n    {body}", names)
+    assert _keeps_locals(names["f"].__code__) is (body in KEPT)
 
 
 def test_an_unbound_name_is_not_there():
