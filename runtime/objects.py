@@ -10,6 +10,7 @@ import pickle
 import random
 import types
 import weakref
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from . import atoms
@@ -149,6 +150,10 @@ class Cell(Kind):
             del obj.cell_contents
 
 
+# code -> the free variables it had in the recorded source, None if it is not from there; set by a replay
+recorded_free: Callable[[types.CodeType], frozenset[str] | None] | None = None
+
+
 class Function(Kind):
     """Functions with state: closure cells, defaults, attributes. Of their code only the name is noted."""
 
@@ -158,9 +163,11 @@ class Function(Kind):
         if is_machinery(obj.__module__ or ""):
             return (self.tag, obj.__module__, obj.__qualname__)
         code = obj.__code__
+        known = recorded_free(code) if recorded_free is not None and code.co_freevars else None
         cells = [
             (name, walk.ref(cell, ("cell", name)))
             for name, cell in zip(code.co_freevars, obj.__closure__ or (), strict=True)
+            if known is None or name in known
         ]
         if walk.current >= walk.first_new:
             walk.lost.append((walk.current, f"the function `{obj.__qualname__}` was made in the loop"))

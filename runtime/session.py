@@ -18,8 +18,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from . import files_audit, live
+from . import files_audit, live, objects
 from .audit import AUTO
+from .cells import RecordedCells
 from .clocks import Clocks, reader
 from .emitter import Emitter, restart
 from .entropy import Entropy
@@ -356,6 +357,8 @@ def start_replay(config: ReplayConfig) -> None:
     session = _Replaying(replayer, files)
     live.quietly = replayer.quietly
     live.recorded_line = replayer.recorded_line
+    sources = {event[2]: event[4].encode("latin-1") for event in config.script.events if event[0] == "M"}
+    objects.recorded_free = RecordedCells(sources, replayer.project.files, replayer.recorded_line)
     seeds = {event[1]: event[2] for event in config.script.events if event[0] == "R"}
     if "random" in seeds:
         version, internal, gauss = seeds["random"]
