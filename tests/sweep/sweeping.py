@@ -19,6 +19,7 @@ from .programs import Swept
 INEXACT = 65  # florc's exit code for a replay that finished and is not exact
 SURVEY = Path(__file__).with_name("survey.py")
 SURVEYOR = "sweep_surveyor"  # what survey.py is called beside the program
+BETWEEN = " ; "  # the values that a probe shows
 TAG = re.compile(r"<@(\d+)\|.*?\|@>\n", re.DOTALL)
 TIMEOUT_S = 300  # a replay takes seconds; what takes this long on a loaded machine hangs
 
@@ -44,7 +45,8 @@ class Spot:
     @property
     def probe(self) -> str:
         """The line that is added."""
-        return f'print("<@{self.number}|", {"".join(f"{text}, " for text in self.shown)}"|@>")'
+        shown = "".join(f"{text}, " for text in self.shown)
+        return f'print("<@{self.number}|", {shown}"|@>", sep="{BETWEEN}")'
 
     @property
     def label(self) -> str:
@@ -149,7 +151,7 @@ def prepare(
     sweep = Sweep(swept, sources, spots, "")
     truth = _probed(sweep, work / "truth", bench)
     by_chance = _differing(truth, _probed(sweep, work / "again", other))
-    if by_chance:  # generators before they are seeded, say: no plain run tells what they were
+    if by_chance:  # generators before they are seeded, clock readings: no plain run tells what they were
         sweep = replace(sweep, spots=tuple(_steady(spot, by_chance) for spot in spots))
         truth = _probed(sweep, work / "steady", bench)
     sweep = replace(sweep, truth=truth)
@@ -165,18 +167,24 @@ def _probed(sweep: Sweep, home: Path, bench: Bench) -> str:
     return _must(bench.python(probed), "the program with all probes")
 
 
-def _differing(one: str, other: str) -> frozenset[int]:
-    """The positions whose probes do not print the same in both."""
-    left, right = ([(m.group(1), m.group(0)) for m in TAG.finditer(text)] for text in (one, other))
-    return frozenset(int(a[0]) for a, b in zip(left, right, strict=False) if a != b)
+def _differing(one: str, other: str) -> dict[int, set[int]]:
+    """Position -> which of the values that its probe shows are not the same in both."""
+    found: dict[int, set[int]] = {}
+    for left, right in zip(TAG.finditer(one), TAG.finditer(other), strict=False):
+        if left.group(0) != right.group(0):
+            a, b = (tag.group(0).split(BETWEEN) for tag in (left, right))
+            number = int(left.group(1))
+            if len(a) != len(b) or number != int(right.group(1)):
+                raise SweepError(f"two plain runs of position {number} are too different to be compared")
+            here = (i for i, (x, y) in enumerate(zip(a, b, strict=True)) if x != y)
+            found.setdefault(number, set()).update(here)
+    return found
 
 
-def _steady(spot: Spot, by_chance: frozenset[int]) -> Spot:
-    """The spot, without what reads generators if its probe prints what chance decides; then its tag alone."""
-    if spot.number not in by_chance:
-        return spot
-    kept = [text for text in spot.shown if not any(word in text for word in STATE_WORDS)]
-    return replace(spot, shown=tuple(kept if kept != list(spot.shown) else ()))
+def _steady(spot: Spot, by_chance: Mapping[int, set[int]]) -> Spot:
+    """The spot, without the values that chance decides."""
+    differing = by_chance.get(spot.number, ())
+    return replace(spot, shown=tuple(text for i, text in enumerate(spot.shown, 1) if i not in differing))
 
 
 def _read(path: Path) -> str:
