@@ -15,11 +15,12 @@ where something does. Nothing here imports torch or numpy unless the program has
     store.py       blobs; journal.py: events (events.py: their shapes); runs.py: the runs of a store
     key.py         the user's key; seal.py: the MACs of one run; description.py: run.json; private.py: modes
     files.py       user files: noted when recording, an overlay when replaying
+    shown.py       what the program is shown of its own names
     output.py      captured text; emitter.py: text given out; clocks.py: readings of the clock
 """
 
 from __future__ import annotations
 
-from .session import loop, marks, probe
+from .session import listed, loop, marks, probe, snapshot
 
-__all__ = ["loop", "marks", "probe"]
+__all__ = ["listed", "loop", "marks", "probe", "snapshot"]

@@ -14,6 +14,8 @@ import threading
 import types
 from typing import Any
 
+from . import shown
+
 USEFUL_DEPTH = 2  # guards deeper than this are inert
 
 
@@ -139,7 +141,7 @@ def frame_names(frame: Any) -> dict[str, Any]:
     snapshot = frame.f_locals
     names = dict(snapshot)
     if sys.version_info < (3, 13):
-        snapshot.clear()
+        shown.cleared(snapshot)
     return names
 
 

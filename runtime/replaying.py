@@ -140,13 +140,16 @@ class Replayer:
         self._last_restored = ""  # the loop of which a state was put back last
         self._began, self._check_seconds = perf_counter(), 0.0
         self._main_numbers = {run.start: number for number, run in enumerate(script.main_loops)}
+        self._recorded = {event[1] for event in script.events if event[0] == "L"}
         self._probe_lines = edits.probes
         self.own: frozenset[str] = frozenset().union(*edits.own.values())
         self._old_lines = {(file, new): old for (file, old), new in edits.lines.items()}
 
     # -- entering -------------------------------------------------------------------------
     def loop(self, block: str, names: tuple[str, ...], frame: Any, skippable: bool) -> Guard:
-        if self.off or self.ahead or keeps_locals(frame) or self.is_probe(frame):
+        if self.off or self.ahead or self.is_probe(frame):
+            return INERT
+        if block not in self._recorded and keeps_locals(frame):
             return INERT
         for gone in self.stack.prune(frame, block):
             self._close_raised(gone)

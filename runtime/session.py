@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from . import files_audit, live, objects
+from . import files_audit, live, objects, shown
 from .audit import AUTO
 from .cells import RecordedCells
 from .clocks import Clocks, reader
@@ -424,6 +424,16 @@ def marks(file: str, count: int) -> bytearray:
     if _active is None:
         return bytearray(count)
     return _active.run.project.new_marks(file, count)
+
+
+def listed(found: Any, alias: str) -> Any:
+    """Around `dir()`, `sorted(globals())` and the like: without the names that were added."""
+    return shown.listed(found, alias, sys._getframe(1), apart=isinstance(_active, _Replaying))
+
+
+def snapshot(found: Any, alias: str) -> Any:
+    """Around `locals()` in a function: without the names that were added."""
+    return shown.snapshot(found, alias, sys._getframe(1), apart=isinstance(_active, _Replaying))
 
 
 def finish(code: int, error: BaseException | None = None) -> int:

@@ -11,6 +11,7 @@ Source to running code, in this order (``instrument.py`` is the door in, ``code.
     shape.py       the text of a guard; rewrite.py puts it into the libcst tree
     positions.py   the original positions on the new syntax tree, and the proof that both are one program
     marks.py       the marks, in the syntax tree alone
+    hide.py        calls of locals(), dir() and the like, which must not tell of guards
     plan.py        LoopPlan, Region, Plan: what was decided
 
 What a loop may change, for ``explain`` and for the isolation of probes:

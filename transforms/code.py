@@ -6,9 +6,10 @@ import ast
 import types
 from collections.abc import Sequence
 
+from .hide import hide
 from .instrument import Instrumented
 from .isolate import isolate
-from .marks import insert_marks
+from .marks import ensure_import, insert_marks
 from .positions import with_original_positions
 from .probes import Probe
 from .quiet import parse_quietly
@@ -44,4 +45,6 @@ def _tree(result: Instrumented, path: str, marks: bool, probes: Sequence[Probe])
     if marks:
         insert_marks(tree, result.plan, alias)
     isolate(tree, probes, result.plan.file, alias)
+    if hide(tree, alias):
+        ensure_import(tree, alias)
     return tree

@@ -49,6 +49,10 @@ def look(number: int) -> None:
         place.expressions = {e: None for e in place.expressions if e in found.expressions}
         place.paths &= found.paths.keys()
     place.relations |= found.relations()
+    if number % 3 == 0:  # not everywhere: where a function asks for its names, florc goes another way
+        frame = sys._getframe(1)
+        asked = "dir()" if frame.f_locals is frame.f_globals else "sorted(locals())"
+        place.expressions = {asked: None, **place.expressions}
 
 
 def _names(frame: Any) -> Iterator[tuple[str, Any]]:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from types import CodeType, FrameType, SimpleNamespace
 from typing import Any
 
+from florc.runtime import shown
+
 UNBOUND = object()
 
 
@@ -81,6 +83,12 @@ class Record:
 
     def marks(self, file: str, count: int) -> bytearray:
         return bytearray(count)
+
+    def listed(self, found: Any, alias: str) -> Any:
+        return shown.listed(found, alias, sys._getframe(1), apart=False)
+
+    def snapshot(self, found: Any, alias: str) -> Any:
+        return shown.snapshot(found, alias, sys._getframe(1), apart=False)
 
     def _live(self, block: str, names: tuple[str, ...], frame: FrameType) -> LiveGuard:
         guard = LiveGuard(self, block, names, frame)
