@@ -100,7 +100,7 @@ class Bench:
 
     def clear(self) -> None:
         """Take away what a run has left."""
-        shutil.rmtree(self.store)
+        shutil.rmtree(self.store, ignore_errors=True)
         for name in self.files():
             (self.home / name).unlink()
         self.put("train.py")
@@ -181,6 +181,7 @@ def environment(temporary: Path, world: Mapping[str, Any] | None = None) -> dict
     """What a trial's commands find in their environment."""
     paths = [str(ROOT)] if importlib.util.find_spec("florc") is None or "PYTHONPATH" in os.environ else []
     env = dict(os.environ, PYTHONHASHSEED="0", OMP_NUM_THREADS="1", NO_COLOR="1", TMPDIR=str(temporary))
+    env["FLORC_KEY_FILE"] = str(temporary.with_name("key"))
     for name in ("FLORC_DIR", "FLORC_MODE", "FLORC_TRIAL", "PYTHONPATH", "PYTHONUNBUFFERED"):
         env.pop(name, None)
     if world is not None:

@@ -16,12 +16,11 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from random import Random
 
-from . import disks, endings, kills, signals
+from . import company, damage, disks, endings, kills, limits, signals
 from .bench import Bench, Fault
 
-FAULTS: dict[str, Fault] = {
-    fault.name: fault for fault in [*kills.FAULTS, *signals.FAULTS, *endings.FAULTS, *disks.FAULTS]
-}
+MODULES = (kills, signals, endings, disks, company, limits, damage)
+FAULTS: dict[str, Fault] = {fault.name: fault for module in MODULES for fault in module.FAULTS}
 
 
 def try_once(name: str, number: int) -> str:
