@@ -6,11 +6,15 @@ and `cli_runs` (runs). They turn words into options; the work is done elsewhere.
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from . import __version__, cli_program, cli_runs, cli_source, ending, messages
 from .errors import EXIT_REFUSED, EXIT_USAGE, FlorcError
 from .runtime.errors import StoreError
+
+EXIT_NO_READER = 1  # what click itself, and so most Python tools, exit with then
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -49,6 +53,26 @@ def main(args: list[str]) -> int:
     except StoreError as error:
         messages.error(error.message + (f"; {error.hint}" if error.hint else ""))
         return EXIT_REFUSED
+    except BrokenPipeError:
+        return _without_reader()
+    except (OSError, MemoryError) as error:
+        messages.error(_of_the_system(error))
+        return EXIT_REFUSED
+
+
+def _without_reader() -> int:
+    """Whoever read our output has gone (`| head -1`): end without a word, as other tools do."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)  # what is still buffered goes nowhere, and nobody tells of it at exit
+    return EXIT_NO_READER
+
+
+def _of_the_system(error: OSError | MemoryError) -> str:
+    """What the system refused, in words."""
+    if isinstance(error, MemoryError):
+        return "there is not enough memory"
+    where = f"{error.filename}: " if error.filename is not None else ""
+    return f"{where}{error.strerror or error}"
 
 
 def _usage_error(error: click.ClickException) -> int:

@@ -33,7 +33,7 @@ from .matching import FileMatch, carried, edits_of, loop_targets, match_project
 from .options import ReplayOptions, Target
 from .project import Project
 from .recording import script_id
-from .runtime import journal, runs
+from .runtime import emitter, journal, runs
 from .runtime.errors import StoreError
 from .runtime.lockstep import Edits
 from .runtime.script import Script, parse
@@ -59,6 +59,17 @@ class Prepared:
 
 def replay(options: ReplayOptions) -> int:
     """Replay the program; its exit code, or 65 if the replay is not exact."""
+    printed = emitter.printed_before(os.environ)
+    try:
+        return _replay(options)
+    except FlorcError as error:
+        if not printed:
+            raise
+        message = f"not exact: the replay had to start again, and cannot: {error.message}"
+        raise FlorcError(message, hint=error.hint, exit_code=EXIT_INEXACT) from None
+
+
+def _replay(options: ReplayOptions) -> int:
     folder = runner.locate(options.target)
     store = project.store_folder(options.store)
     trust.check_store(store)

@@ -20,6 +20,11 @@ VARIABLE = "FLORC_REPLAY_AGAIN"  # what an earlier attempt hands to the next
 ATTEMPTS = 3  # that use checkpoints; then one that skips nothing
 
 
+def printed_before(environment: Mapping[str, str]) -> bool:
+    """True if this is not the first attempt, and an earlier one has printed something."""
+    return bool((json.loads(environment.get(VARIABLE, "null")) or {}).get("chars"))
+
+
 class Emitter:
     """Gives text to the real streams.
 

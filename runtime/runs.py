@@ -12,7 +12,7 @@ import platform
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,7 @@ class Run:
 
     folder: where it lies; not part of the description.
     script: the script's path as seen from the store's parent folder, or the module's name.
+    order: the same as started, by a clock that never goes back: a newer run sorts behind an older one.
     started, finished: UTC, ISO 8601. exit_code: None while it runs and where it was killed.
     home: where the program's own files lay: the store's parent folder, or the program's.
     env: the environment variables that may matter. include: installed packages treated as the project's.
@@ -56,6 +57,7 @@ class Run:
     argv: tuple[str, ...] = ()
     cwd: str = ""
     home: str = ""
+    order: str = ""
     started: str = ""
     finished: str | None = None
     status: str = RUNNING
@@ -105,9 +107,22 @@ def create(store: Path, name: str | None, script: str, *, key: Key | None = None
         folder = _make_unique(store / FOLDER, f"{started.astimezone():%Y%m%d-%H%M%S}", facts.get("rank"))
     else:
         folder = _make_named(store, name)
+    facts = {"order": _order(folder, started), **facts}
     facts = {"started": started.isoformat(), "pid": os.getpid(), "host": platform.node(), **facts}
     run = Run(folder=folder, run=folder.name, script=script, user=_user(), **facts)
     return sign(run, key)
+
+
+def _order(folder: Path, started: datetime) -> str:
+    """The moment by which a new run sorts: after all that are there, though the clock may have gone back."""
+    last = started
+    for other in folder.parent.iterdir():
+        try:
+            fields = description.read(other) if other != folder else {}
+            last = max(last, datetime.fromisoformat(str(fields["order"])) + timedelta(microseconds=1))
+        except (StoreError, KeyError, ValueError, TypeError, OverflowError):
+            continue  # not a run, or none that can be read
+    return last.isoformat(timespec="microseconds")
 
 
 def sign(run: Run, key: Key, salt: str | None = None) -> Run:
@@ -178,7 +193,11 @@ def existing(store: Path, name: str) -> Run:
 def all_runs(store: Path) -> list[Run]:
     """The readable runs of the store, oldest first; none if there is no store."""
     found = [run for _, run in _entries(store) if isinstance(run, Run)]
-    return sorted(found, key=lambda run: (run.started, run.run))
+    return sorted(found, key=_age)
+
+
+def _age(run: Run) -> tuple[str, str, str]:
+    return run.order or run.started, run.started, run.run
 
 
 def unreadable(store: Path) -> list[tuple[str, StoreError]]:
@@ -195,7 +214,7 @@ def newest(store: Path, script: str, *, module: bool = False, rank: int | None =
     found = list(_entries(store))
     sound = [run for _, run in found if isinstance(run, Run)]
     mine = [run for run in sound if (run.script, run.module, run.rank) == (script, module, rank)]
-    last = max(mine, key=lambda run: (run.started, run.run), default=None)
+    last = max(mine, key=_age, default=None)
     for name, fault in found:
         if isinstance(fault, StoreError) and _may_be_newer(store / FOLDER / name, fault, script, last):
             hint = fault.hint + ("" if last is None else f"; or name another with --run, as {last.run}")

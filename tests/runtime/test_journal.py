@@ -257,3 +257,56 @@ def test_a_journal_can_be_sealed_again(tmp_path):
     (tmp_path / "mine").mkdir()
     write_again(tmp_path / "mine", read(tmp_path, None), SEAL)
     assert events(tmp_path / "mine") == EVENTS
+
+
+def test_events_that_are_urgent_wait_where_writing_takes_too_long(tmp_path, monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr("florc.runtime.journal.perf_counter", lambda: clock[0])
+    real = os.write
+
+    def slow(fd, data):
+        clock[0] += 1.0
+        return real(fd, data)
+
+    monkeypatch.setattr(os, "write", slow)
+    journal = JournalWriter(tmp_path, SEAL, share=0.1)
+    for number in range(20):
+        journal.add(["S", number], now=True)
+    assert events(tmp_path) == [["S", 0]]
+    clock[0] += 60.0
+    journal.add(["S", 20], now=True)
+    assert events(tmp_path) == [["S", number] for number in range(21)]
+    journal.add(["S", 21], now=True)
+    assert len(events(tmp_path)) == 22, "what was saved up may be spent"
+    journal.sync()
+    journal.close()
+
+
+def test_what_events_name_is_written_before_them(tmp_path):
+    order: list[str] = []
+
+    def before():
+        order.append(f"{len(events(tmp_path))} events")
+
+    journal = JournalWriter(tmp_path, SEAL, before=before)
+    journal.add(["S"])
+    journal.add(["S"], now=True)
+    journal.add(["S"], now=True)
+    assert order == ["0 events", "2 events"]
+    journal.close()
+
+
+def test_events_that_name_what_could_not_be_written_are_dropped(tmp_path):
+    failing = [True]
+
+    def before():
+        if failing[0]:
+            raise OSError(errno.ENOSPC, "no space left on device")
+
+    journal = JournalWriter(tmp_path, SEAL, before=before)
+    with pytest.raises(OSError, match="no space"):
+        journal.add(["B", "0" * 32], now=True)
+    failing[0] = False
+    journal.add(["stop", "why"], now=True)
+    assert events(tmp_path) == [["stop", "why"]]
+    journal.close()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+from datetime import datetime, timezone
 
 import pytest
 
 from florc.runtime import runs
+from florc.runtime.description import FORMAT
 from florc.runtime.errors import StoreError
 
 
@@ -43,6 +45,30 @@ def test_the_newest_run_of_a_program_is_found(tmp_path):
     assert runs.newest(tmp_path, "train.py", rank=0).run == "e"
     with pytest.raises(StoreError, match=r"no run of never\.py"):
         runs.newest(tmp_path, "never.py")
+
+
+def test_the_newest_run_is_the_last_that_was_made_though_the_clock_went_back(tmp_path, monkeypatch):
+    moments = [datetime(2030, 1, 1, second=second, tzinfo=timezone.utc) for second in (30, 20, 10, 40)]
+
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return moments.pop(0)
+
+    monkeypatch.setattr(runs, "datetime", Clock)
+    for name in ("a", "b", "c", "d"):
+        runs.create(tmp_path, name, "train.py")
+        assert runs.newest(tmp_path, "train.py").run == name
+    assert [run.run for run in runs.all_runs(tmp_path)] == ["a", "b", "c", "d"]
+    assert [run.started[17:19] for run in runs.all_runs(tmp_path)] == ["30", "20", "10", "40"]
+
+
+def test_a_run_that_cannot_be_read_or_says_it_is_of_the_end_of_time_hinders_no_new_one(tmp_path):
+    (tmp_path / "runs" / "odd").mkdir(parents=True)
+    for order in ("", "no date", "9999-12-31T23:59:59.999999+00:00", 3, "2030-01-01T00:00:00"):
+        text = json.dumps({"format": FORMAT, "script": "train.py", "order": order})
+        (tmp_path / "runs" / "odd" / "run.json").write_text(text)
+        runs.create(tmp_path, None, "train.py")
 
 
 def test_a_change_is_written_and_unknown_fields_stay(tmp_path):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import array
+import errno
+import os
 import tempfile
 from pathlib import Path
 
@@ -11,7 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from florc.runtime.seal import Seal
-from florc.runtime.store import ALIGNMENT, INDEX, PACK, BlobReader, BlobWriter, DamagedBlob, read_index
+from florc.runtime.store import (
+    ALIGNMENT,
+    GATHERED_BYTES,
+    INDEX,
+    PACK,
+    BlobReader,
+    BlobWriter,
+    DamagedBlob,
+    read_index,
+)
 from tests.runtime.sealed import SEAL
 
 SAMPLES = [b"", b"a", b"\0" * 63, b"\1" * 64, b"\2" * 65, bytes(range(256)) * 40]
@@ -253,3 +264,50 @@ def test_a_flipped_bit_anywhere_gives_no_other_bytes(place, bit, data):
                 except DamagedBlob:
                     pass
         reader.close()
+
+
+def test_small_blobs_wait_and_are_written_together(tmp_path):
+    writer = BlobWriter(tmp_path, SEAL)
+    keys = [writer.put(blob) for blob in SAMPLES]
+    assert (tmp_path / PACK).stat().st_size == (tmp_path / INDEX).stat().st_size == 0
+    writer.flush()
+    assert readable(tmp_path, keys) == [True] * len(SAMPLES)
+    writer.close()
+
+
+def test_a_large_blob_does_not_wait_in_memory_and_lies_behind_those_that_did(tmp_path):
+    large = bytes(range(256)) * (GATHERED_BYTES // 256 + 1)
+    writer = BlobWriter(tmp_path, SEAL)
+    keys = [writer.put(b"small"), writer.put(large), writer.put(b"last")]
+    assert (tmp_path / PACK).stat().st_size > len(large)
+    writer.close()
+    reader = BlobReader(tmp_path, SEAL)
+    assert [reader.get(key) for key in keys] == [b"small", large, b"last"]
+
+
+@pytest.mark.parametrize("failing", [1, 2], ids=["the bytes", "the lines"])
+def test_after_a_failed_write_nothing_more_is_taken_and_nothing_wrong_is_named(
+    tmp_path, monkeypatch, failing
+):
+    real, calls = os.write, []
+
+    def write(fd, data):
+        calls.append(fd)
+        if len(calls) == failing:
+            real(fd, bytes(data)[: len(data) // 2])
+            raise OSError(errno.ENOSPC, "no space left on device")
+        return real(fd, data)
+
+    writer = BlobWriter(tmp_path, SEAL)
+    first = writer.put(b"first")
+    writer.flush()
+    monkeypatch.setattr(os, "write", write)
+    writer.put(b"second " * 99)
+    with pytest.raises(OSError, match="no space"):
+        writer.flush()
+    writer.put(b"third")
+    with pytest.raises(OSError, match="an earlier write"):
+        writer.flush()
+    monkeypatch.undo()
+    assert BlobReader(tmp_path, SEAL).keys() == [first]
+    assert BlobReader(tmp_path, SEAL).get(first) == b"first"
