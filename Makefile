@@ -7,14 +7,16 @@ STAMP := $(VENV)/.installed
 WORKERS ?= 2
 MINUTES ?= 60
 SEED ?= 1
+TRIALS ?= 50
 
-.PHONY: help test lint cases fuzz fuzz-bytes sweep demo clean
+.PHONY: help test lint cases faults fuzz fuzz-bytes sweep demo clean
 
 help:
 	@echo "make demo    record a sample, add a probe to a copy of it, replay it"
 	@echo "make test    all tests, and the pure rooms' on the other Pythons found here"
 	@echo "make lint    ruff and mypy"
 	@echo "make cases   the whole-program cases alone"
+	@echo "make faults  kills, full disks, flipped bits...: TRIALS=50 of each FAULTS='kill-record copied'"
 	@echo "make fuzz    generated programs against plain Python: MINUTES=60 SEED=1"
 	@echo "make fuzz-bytes  what reads bytes, guided by coverage: MINUTES=60"
 	@echo "make sweep   a probe at every statement position of the samples and cases: SWEEP='digits_cnn --every 3'"
@@ -37,6 +39,9 @@ cases: $(STAMP)
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+faults: $(STAMP)
+	PYTHONPATH=. $(BIN)/python -m tests.reliability.trials --trials $(TRIALS) --workers $(WORKERS) $(FAULTS)
 
 fuzz: $(STAMP)
 	PYTHONPATH=. $(BIN)/python -m tests.fuzz.campaign --minutes $(MINUTES) --seed $(SEED)

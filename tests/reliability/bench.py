@@ -34,6 +34,7 @@ TIMEOUT_S = 120  # a trial takes seconds, even on a loaded machine; what takes t
 SHOWN = 800  # characters of stderr worth having in a failure
 PROBE = "probe"  # what every line of a probe begins with
 
+OWN_FRAME = re.compile(r'File "[^"]*/(florc|runtime|transforms)/')
 CUT_OFF = ("interrupted", "ends before the program")  # by one of these a replay tells that it ends early
 
 WHOLE = "whole"  # the replay is exact: the truth, byte for byte
@@ -220,7 +221,7 @@ def judged(done: Outcome, truth: Outcome, printed: str) -> str:
 
 def excused(done: Outcome) -> str:
     """The verdict on a replay that says itself that it is not exact or not possible; "" for others."""
-    check("florc/" not in done.err, f"a traceback of florc's own: {done.err[-SHOWN:]}")
+    check(not OWN_FRAME.search(done.err), f"a traceback of florc's own: {done.err[-SHOWN:]}")
     if done.code == REFUSED:
         check(done.out == "", f"refused, though it printed {done.out[:120]!r}")
         check("florc: error:" in done.err, f"refused without a reason: {done.err[-SHOWN:]!r}")

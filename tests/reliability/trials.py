@@ -40,6 +40,14 @@ def _outcome(task: tuple[str, int]) -> tuple[str, str, str]:
         return name, "fault", f"{type(fault).__name__}: {fault}"
 
 
+def _write(file: Path, found: dict[str, Counter[str]], skipped: dict[str, str]) -> None:
+    """Put the counts into a file of results; those of other faults stay."""
+    results = json.loads(file.read_text()) if file.exists() else {"trials": {}, "skipped": {}}
+    results["trials"].update(found)
+    results["skipped"].update(skipped)
+    file.write_text(json.dumps(results, indent=1) + "\n")
+
+
 def main(args: list[str]) -> int:
     """Run the trials; 1 if one of them found a fault."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
@@ -69,7 +77,7 @@ def main(args: list[str]) -> int:
     for name, counts in found.items():
         print(f"{name}: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()))
     if options.json is not None:
-        options.json.write_text(json.dumps({"trials": found, "skipped": skipped}, indent=1) + "\n")
+        _write(options.json, found, skipped)
     return int(any("fault" in counts for counts in found.values()))
 
 
