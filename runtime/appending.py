@@ -82,7 +82,10 @@ class Reserve:
         fd = private.open_file(path, os.O_WRONLY | os.O_EXCL)
         os.unlink(path)
         self._fd, self._file = fd, _identity(fd)
-        os.posix_fallocate(fd, 0, RESERVE_BYTES)
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(fd, 0, RESERVE_BYTES)
+        else:
+            os.write(fd, bytes(RESERVE_BYTES))
 
     def release(self) -> None:
         """Give the room back."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 FOLDER_MODE, FILE_MODE = 0o700, 0o600
@@ -35,7 +36,17 @@ def open_file(path: Path, flags: int) -> int:
 def write(path: Path, data: bytes, sync: bool = False) -> None:
     """Write a private file aside and rename it: readers meet all of it or nothing."""
     aside = path.with_name(f"{path.name}.{os.getpid()}")
-    fd = open_file(aside, os.O_WRONLY | os.O_TRUNC)
+    try:
+        _fill(aside, data, sync)
+        os.replace(aside, path)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(aside)  # half a file on a full disk is in everybody's way
+        raise
+
+
+def _fill(path: Path, data: bytes, sync: bool) -> None:
+    fd = open_file(path, os.O_WRONLY | os.O_TRUNC)
     try:
         left = memoryview(data)
         while len(left):
@@ -44,7 +55,6 @@ def write(path: Path, data: bytes, sync: bool = False) -> None:
             os.fsync(fd)
     finally:
         os.close(fd)
-    os.replace(aside, path)
 
 
 def writers(path: Path) -> str:

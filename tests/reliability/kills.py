@@ -7,7 +7,7 @@ from random import Random
 
 from tests.harness import check
 
-from .bench import WHOLE, Bench, Fault, begun, killed_after
+from .bench import OWN_FRAME, SHOWN, WHOLE, Bench, Fault, begun, killed_after
 
 SPREAD_S = 0.7  # a record of the small case takes about this long from its first file on
 VERSIONS = ("outer.py", "inner.py")
@@ -43,6 +43,8 @@ def kill_at_write(bench: Bench, chance: Random) -> str:
     act = chance.choice(["kill-before", "kill-half", "kill-after"])
     done = bench.record(options=options, world={"at": at, "act": act})
     check(done.code == -signal.SIGKILL, f"was not killed: {done.code}")
+    listed = bench.do("-m", "florc", "runs", "ls")
+    check(listed.code == 0 and "Traceback" not in listed.err, f"runs ls: {listed.err[-SHOWN:]}")
     return bench.judge(chance.choice(VERSIONS), done.out)
 
 
@@ -63,6 +65,25 @@ def kill_replay(bench: Bench, chance: Random) -> str:
     return verdict
 
 
+def interrupt_replay(bench: Bench, chance: Random) -> str:
+    """Ctrl-C or SIGTERM at a random moment of a replay; the next one is whole."""
+    bench.lay()
+    bench.must_be_plain(bench.record(options=DENSE))
+    version = chance.choice(VERSIONS)
+    bench.put(version)
+    number = chance.choice([signal.SIGINT, signal.SIGINT, signal.SIGTERM])
+    done = killed_after(bench.command("-m", "florc", "replay", "train.py"), chance.uniform(0.2, 1.5), number)
+    check(done.code in (0, -number), f"exits {done.code}: {done.err[-SHOWN:]}")
+    check(bench.truth(version).out.startswith(done.out), f"printed {done.out[-200:]!r}")
+    check(not OWN_FRAME.search(done.err), f"a traceback of florc's own: {done.err[-SHOWN:]}")
+    if number == signal.SIGINT:
+        litter = [path.name for path in bench.temporary.glob("florc*")]
+        check(not litter, f"the replay left {litter}")
+    verdict = bench.judge(version, bench.truth().out)
+    check(verdict == WHOLE, f"after an interrupted replay: {verdict}")
+    return verdict
+
+
 FAULTS = [
     Fault("kill-record", "the record is killed", "SIGKILL at a random moment", kill_record),
     Fault("terminate-record", "the record is terminated", "SIGTERM at a random moment", terminate_record),
@@ -71,6 +92,12 @@ FAULTS = [
         "the record is killed while it writes to its store",
         "SIGKILL before, within or after a random write",
         kill_at_write,
+    ),
+    Fault(
+        "interrupt-replay",
+        "a replay is interrupted, and the next one started",
+        "SIGINT or SIGTERM at a random moment",
+        interrupt_replay,
     ),
     Fault(
         "kill-replay",

@@ -10,6 +10,7 @@ FLORC_TRIAL is a JSON object:
     signal   which signal
     slow     seconds that every write and sync of the store takes longer
     back     seconds by which the clock goes back at each `every`-th reading
+    log      file that gets each write to the store: its file's name and its bytes in hexadecimal, a line each
     count    file that gets the number of the store's writes (in a slow world: and syncs) at the end
 Only files below a folder named .florc are touched: the program's own files are sound.
 """
@@ -37,6 +38,7 @@ class World:
         self.signal = getattr(signal, trial.get("signal", "SIGINT"))
         self.slow = trial.get("slow", 0.0)
         self.count, self.broken = 0, False
+        self.log = open(trial["log"], "w") if "log" in trial else None  # noqa: SIM115
         self.process, self.sleep = os.getpid(), time.sleep
         self.write, self.fsync = os.write, os.fsync
 
@@ -58,6 +60,9 @@ class World:
         if not self.is_ours(fd):
             return self.write(fd, data)
         self.count += 1
+        if self.log is not None:
+            name = os.readlink(f"/proc/self/fd/{fd}").rpartition("/")[2]
+            print(name, memoryview(data).hex(), file=self.log, flush=True)
         if self.slow:
             self.sleep(self.slow)
         if self.broken:
