@@ -14,8 +14,11 @@ def main() -> int:
     startup.begin()
     if sys.argv[1:2] and sys.argv[1] in RUNNING:
         startup.pin_hash_seed()
-    from .cli import main as command_line
-
+    try:
+        from .cli import main as command_line
+    except KeyboardInterrupt:
+        sys.excepthook = lambda *_: None  # nothing of the user's has begun: no traceback is of use
+        raise
     return command_line(sys.argv[1:])
 
 

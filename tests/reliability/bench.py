@@ -140,6 +140,10 @@ class Bench:
         """How many writes to the store a sound record of this case makes."""
         return _store_writes(self.case, options)
 
+    def seconds(self) -> float:
+        """How long a sound record of this case takes here and now, from its first file on."""
+        return _seconds(self.case)
+
     def judge(self, version: str, printed: str, *args: str) -> str:
         """Replay with the probes of `version` and say what came out.
 
@@ -297,6 +301,15 @@ def _store_writes(case: str, options: tuple[str, ...]) -> int:
         count = Path(work) / "count"
         bench.record(options=options, world={"count": str(count)})
         return int(count.read_text())
+
+
+@functools.cache
+def _seconds(case: str) -> float:
+    with tempfile.TemporaryDirectory(prefix="reliability-") as work:
+        bench = Bench(Path(work)).lay(case)
+        process = bench.command("-m", "florc", "record", "--overhead", "1", "train.py")
+        begun(bench, process)
+        return ended(process).seconds
 
 
 def begun(bench: Bench, process: subprocess.Popen[str]) -> None:

@@ -9,7 +9,6 @@ from tests.harness import check
 
 from .bench import OWN_FRAME, SHOWN, WHOLE, Bench, Fault, begun, killed_after
 
-SPREAD_S = 0.7  # a record of the small case takes about this long from its first file on
 VERSIONS = ("outer.py", "inner.py")
 DENSE = ("--overhead", "1")
 
@@ -31,7 +30,7 @@ def terminate_record(bench: Bench, chance: Random) -> str:
 def _cut(bench: Bench, chance: Random, number: int) -> str:
     process = bench.command("-m", "florc", "record", *_options(chance), "train.py")
     begun(bench, process)
-    done = killed_after(process, chance.uniform(0, SPREAD_S), number)
+    done = killed_after(process, chance.uniform(0, bench.seconds()), number)
     return bench.judge(chance.choice(VERSIONS), done.out)
 
 
@@ -42,7 +41,10 @@ def kill_at_write(bench: Bench, chance: Random) -> str:
     at = chance.randint(1, bench.store_writes(*options))
     act = chance.choice(["kill-before", "kill-half", "kill-after"])
     done = bench.record(options=options, world={"at": at, "act": act})
-    check(done.code == -signal.SIGKILL, f"was not killed: {done.code}")
+    if done.code == 0:  # on a busy machine a record may make fewer writes
+        bench.must_be_plain(done)
+    else:
+        check(done.code == -signal.SIGKILL, f"was not killed: {done.code}")
     listed = bench.do("-m", "florc", "runs", "ls")
     check(listed.code == 0 and "Traceback" not in listed.err, f"runs ls: {listed.err[-SHOWN:]}")
     return bench.judge(chance.choice(VERSIONS), done.out)
@@ -56,7 +58,7 @@ def kill_replay(bench: Bench, chance: Random) -> str:
     bench.put(version)
     before = bench.files()
     process = bench.command("-m", "florc", "replay", "train.py")
-    done = killed_after(process, chance.uniform(0.2, 2 * SPREAD_S))
+    done = killed_after(process, chance.uniform(0.2, 1.5) * bench.seconds())
     truth = bench.truth(version).out
     check(truth.startswith(done.out), f"printed {done.out[-200:]!r}")
     check(bench.files() == before, "the killed replay touched the user's files")
@@ -72,7 +74,9 @@ def interrupt_replay(bench: Bench, chance: Random) -> str:
     version = chance.choice(VERSIONS)
     bench.put(version)
     number = chance.choice([signal.SIGINT, signal.SIGINT, signal.SIGTERM])
-    done = killed_after(bench.command("-m", "florc", "replay", "train.py"), chance.uniform(0.2, 1.5), number)
+    done = killed_after(
+        bench.command("-m", "florc", "replay", "train.py"), chance.uniform(0.2, 1.5) * bench.seconds(), number
+    )
     check(done.code in (0, -number), f"exits {done.code}: {done.err[-SHOWN:]}")
     check(bench.truth(version).out.startswith(done.out), f"printed {done.out[-200:]!r}")
     check(not OWN_FRAME.search(done.err), f"a traceback of florc's own: {done.err[-SHOWN:]}")
