@@ -477,7 +477,7 @@ def _finish_replay(session: _Replaying, code: int, error: BaseException | None) 
         replayer.problem(flaw)
     if isinstance(error, ReplayDone):
         if not _config.flaws and replayer.script.interrupted and replayer.window.whole:
-            killed = "the record ends before the program did (killed, or its store failed)"
+            killed = "the recorded run was interrupted (killed, or its store failed)"
             interrupted = "the recorded run was interrupted"
             words = killed if replayer.script.exit_code is None else interrupted
             replayer.note(f"{words}, and the replay ends there")

@@ -35,7 +35,7 @@ SHOWN = 800  # characters of stderr worth having in a failure
 PROBE = "probe"  # what every line of a probe begins with
 
 OWN_FRAME = re.compile(r'File "[^"]*/(florc|runtime|transforms)/')
-CUT_OFF = ("interrupted", "ends before the program")  # by one of these a replay tells that it ends early
+CUT_OFF = ("interrupted",)  # by which a replay tells that it ends early
 
 WHOLE = "whole"  # the replay is exact: the truth, byte for byte
 PREFIX = "prefix"  # exact up to where the recorded run was cut off, with a note

@@ -63,7 +63,7 @@ def test_a_trial_sees_a_wrong_line_and_a_lost_one(tmp_path) -> None:
     cut = replace(
         done,
         out=done.out[:100],
-        err="florc: the record ends before the program did, and the replay ends there",
+        err="florc: the recorded run was interrupted, and the replay ends there",
     )
     assert judged(cut, done, done.out[:90]) == PREFIX
     with pytest.raises(AssertionError, match="lost"):
