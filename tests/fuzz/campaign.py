@@ -28,6 +28,7 @@ from .text import Program, parse
 
 SETS = 3  # of probes for each program: a recording is dearer than a replay
 THIN = 0.15  # of the programs are recorded within the usual bound, the rest with all checkpoints
+AUDITED = 0.2  # of them with the audit, which takes longer than all the rest
 PROGRESS_S = 60
 RENEW = 400  # programs after which servers are started anew
 
@@ -86,7 +87,8 @@ def programs(seed: int) -> list[Program]:
     maker = ProgramMaker(rng)
     maker.make()
     prober = Prober(rng, maker)
-    record = () if rng.random() < THIN else ("--overhead", "1")
+    record: tuple[str, ...] = () if rng.random() < THIN else ("--overhead", "1")
+    record += () if rng.random() < AUDITED else ("--audit", "off")
     return [prober.program(record) for _ in range(SETS)]
 
 

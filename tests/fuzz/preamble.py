@@ -5,6 +5,8 @@ They are ordinary project code: florc instruments them, and probes may stand in 
 
 from __future__ import annotations
 
+import ast
+
 IMPORTS = """\
 import array, bisect, collections, contextlib, copy, dataclasses, datetime, decimal, enum, fractions
 import functools, heapq, io, itertools, json, logging, math, operator, os, pathlib, random, sys, time
@@ -431,3 +433,32 @@ def shared(into):
     into.append(state)
     del into[:-6]
 """
+
+
+def used_by(program: str, text: str) -> str:
+    """Those definitions of the text that a program uses, and what these use."""
+    lines, nodes = text.split("\n"), ast.parse(text).body
+    wanted, taken = _names(ast.parse(program)), set()
+    while True:
+        new = [node for node in nodes if node not in taken and _defined(node) & wanted]
+        if not new:
+            break
+        taken.update(new)
+        wanted = wanted.union(*map(_names, new))
+    parts = []
+    for node in nodes:
+        if node in taken:
+            first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", ()))])
+            parts.append("\n".join(lines[first - 1 : node.end_lineno]))
+    return "\n\n\n".join(parts)
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+
+
+def _defined(node: ast.stmt) -> set[str]:
+    """The names that a statement of the preamble is for: `f.calls = 0` belongs to f."""
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        return {node.name}
+    return _names(node) - {"collections"} if isinstance(node, ast.Assign) else set()

@@ -13,6 +13,7 @@ from .vocabulary import shows_of
 from .writer import INDENT, Place, Point
 
 MAX_PROBES = 6
+IN_HEAD = -1  # the place behind the imports
 
 # anywhere: names that may be unbound here, and the generators' states
 LOOSE = ("last", "value", "got", "head", "tail", "squares", "total", "both", "trace", "global_hits",
@@ -96,8 +97,10 @@ class Prober:
         lines: list[str] = []
         for number, line in enumerate([*self.out.lines, ""]):
             lines += before.get(number, [])
-            lines += _with_fixed([line], "train.py", fixed)
-        return lines[:-1]
+            lines.append(line)
+        first = [line for at, _, line in self.added if at == IN_HEAD]
+        head, imported = self.maker.head, self.maker.imported
+        return [*head[:imported], *first, *_with_fixed(head[imported:], "train.py", fixed), *lines[:-1]]
 
     def _point(self) -> Point:
         """A place for a probe: in a main loop more often than not."""
@@ -105,7 +108,7 @@ class Prober:
         return self.rng.choice(inside if inside and self.rng.randrange(3) else self.out.points)
 
     def _fixed(self) -> list[tuple[str, str, str]]:
-        there = set(self.out.lines) | set(preamble.HELPER.splitlines())
+        there = set(self.maker.head) | set(preamble.HELPER.splitlines())
         found = [one for one in FIXED if one[1] in there]
         return self.rng.sample(found, min(len(found), 2))
 
@@ -164,7 +167,7 @@ class Prober:
 
     def _own_state(self, chosen: list[Point]) -> bool:
         """A list of the probes' own, filled at one point and shown at the end."""
-        self._add(self.maker.imported, 0, ["_mine = []"], "#+", first=True)
+        self._add(IN_HEAD, 0, ["_mine = []"], "#+", first=True)
         point = chosen[0]
         self._add(point.at, point.indent, [f"_mine.append(str({self._expression(point)})[:40])"], "#+")
         self._add(len(self.out.lines), 0, [f'print("{OPEN}", len(_mine), _mine[-3:], "{CLOSE}")'], "#+")

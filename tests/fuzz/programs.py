@@ -41,7 +41,8 @@ class MainLoop:
 class ProgramMaker:
     """Puts a program together.
 
-    out: lines, points; imported: the line before which added imports, functions and lists may stand.
+    head: the lines before the program's own: imports, seeds, and of the preamble what it uses. imported: the
+    line of the head before which added imports, functions and lists may stand. out: lines and points.
     """
 
     def __init__(self, rng: random.Random) -> None:
@@ -51,11 +52,12 @@ class ProgramMaker:
         self.numpy, self.torch = rng.randrange(5) < 2, rng.randrange(5) < 2
         self.kinds: dict[str, Kind] = {**PLAIN, **(NUMPY if self.numpy else {}),
                                        **(TORCH if self.torch else {})}
+        self.head: list[str] = []
         self.imported = 0
         self.main_loops: list[MainLoop] = []
 
     def make(self) -> Writer:
-        self._head()
+        self._shared()
         style = self.rng.randrange(4)
         if style < 2:
             self._module()
@@ -65,24 +67,27 @@ class ProgramMaker:
             self._trainer()
         for place in self.out.places[:2]:
             self.out.emit(f"print('end', {self.body.fill(self.rng.choice(KINDS[place.kind].reads), place)})")
+        self._make_head()
         return self.out
 
-    def _head(self) -> None:
-        """Imports, seeds, small project code, names that are always there."""
+    def _shared(self) -> None:
+        """Names that are always there."""
         write = self._fixed
-        write(preamble.IMPORTS + "import helper")
-        write(preamble.NUMPY_IMPORTS if self.numpy else "")
-        write(preamble.TORCH_IMPORTS if self.torch else "")
-        self.imported = len(self.out.lines)
-        write("random.seed(1)")
-        write("np.random.seed(2)" if self.numpy else "")
-        write("torch.manual_seed(3)\ntorch.set_num_threads(1)" if self.torch else "")
-        write(preamble.CLASSES + preamble.FUNCTIONS + (preamble.NETS if self.torch else ""))
         write(SHARED + "\n" + SCRATCH)
         write(TORCH_SHARED + "\n" + TORCH_SCRATCH if self.torch else "")
         if self.rng.randrange(3) == 0:
             form = self.rng.choice(LOG_FORMATS)
             write(f"logging.basicConfig(level=logging.INFO, stream=sys.stdout, format='{form}')")
+
+    def _make_head(self) -> None:
+        """Imports, seeds, and the small project code that the program uses."""
+        imports = preamble.IMPORTS + "import helper\n" + (preamble.NUMPY_IMPORTS if self.numpy else "")
+        imports += preamble.TORCH_IMPORTS if self.torch else ""
+        seeds = "random.seed(1)\n" + ("np.random.seed(2)\n" if self.numpy else "")
+        seeds += "torch.manual_seed(3)\ntorch.set_num_threads(1)\n" if self.torch else ""
+        code = preamble.CLASSES + preamble.FUNCTIONS + (preamble.NETS if self.torch else "")
+        self.imported = len(imports.splitlines())
+        self.head = (imports + seeds + preamble.used_by("\n".join(self.out.lines), code)).splitlines()
 
     def _fixed(self, text: str) -> None:
         if text.strip():
