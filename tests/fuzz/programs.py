@@ -25,6 +25,8 @@ TORCH_SCRATCH_NAMES = "best, ema, loss, out"
 SHARED = ("log = logging.getLogger('train')\n"
           "bag, trace, callbacks, registry, global_hits = [], [], [], {}, {}\n"
           "keep = types.SimpleNamespace(what=None, pair=(None, None))")
+# what no replay can put back: whoever has it in a loop runs the loop again
+SELDOM = frozenset({"memo", "weak", "generator", "patched"})
 TORCH_SHARED = "losses, grad_total, total_seen = [], [], []"
 LOG_FORMATS = ("%(message)s", "%(lineno)d %(message)s", "%(levelname)s:%(funcName)s:%(message)s")
 
@@ -98,6 +100,8 @@ class ProgramMaker:
         rng, out = self.rng, self.out
         made = []
         for kind in rng.choices(list(self.kinds), [kind.weight for kind in self.kinds.values()], k=count):
+            if kind in SELDOM and rng.randrange(3):
+                continue
             stem = "".join(letter for letter in kind if letter.isalpha())[:4]
             place = Place(prefix + out.new_name(stem), kind)
             same = [one.expr for one in out.places if one.kind == kind]
@@ -125,8 +129,10 @@ class ProgramMaker:
         names = [place.expr for place in own if place.expr.isidentifier()]
         chosen = rng.sample(names, min(len(names), rng.randrange(3)))
         before, counters, inside = out.rebindable, body.counters, out.inside
+        outer_state = body.caught, body.in_function
         with out.block(header or f"def {name}(n):"):
             body.counters, out.inside = ["n"], False
+            body.caught, body.in_function = 0, True
             if chosen:
                 self._fixed(f"{outer} {', '.join(chosen)}")
             self._fixed("n = whole(n)")
@@ -137,6 +143,7 @@ class ProgramMaker:
                 body.loop(2)
             self._fixed(f"return {body.number()}")
         out.rebindable, body.counters, out.inside = before, counters, inside
+        body.caught, body.in_function = outer_state
         body.functions.append(name)
 
     def _module(self) -> None:

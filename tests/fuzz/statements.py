@@ -44,7 +44,8 @@ class Body:
     """Writes statements and expressions over the places in sight.
 
     functions: names of the program's functions that take one number and give one. counters: names of the
-    loops' counting variables in sight.
+    loops' counting variables in sight. caught: how many try statements are around. in_function: whether a
+    return may stand here.
     """
 
     def __init__(self, out: Writer) -> None:
@@ -53,6 +54,8 @@ class Body:
         self.functions: list[str] = []
         self.counters: list[str] = []
         self.left = MAX_STATEMENTS
+        self.caught = 0
+        self.in_function = False
 
     # -- expressions
     def number(self, depth: int = 0) -> str:
@@ -130,11 +133,17 @@ class Body:
             self.loop(depth)
         elif draw < 92:
             self.guarded(depth, in_loop)
-        elif draw < 94 and in_loop:
-            limit, leave = self.rng.choice((3, 20, 60)), self.rng.choice(("break", "continue"))
-            self.out.emit(self.fill(f"if $n > {limit}: {leave}"))
+        elif draw < 96 and (in_loop or self.caught):
+            self.leave(in_loop)
         else:
             self.odd()
+
+    def leave(self, in_loop: bool) -> None:
+        """Leave a loop, the function or the try statement, now and then."""
+        ways = ["break", "continue"] if in_loop else []
+        ways += ["return $n"] if self.in_function and in_loop else []
+        ways += ["raise ValueError($i)", "fails(3)"] if self.caught else []
+        self.out.emit(self.fill(f"if $n > {self.rng.choice((3, 20, 60))}: {self.rng.choice(ways)}"))
 
     def odd(self) -> None:
         text = self.fill(self.rng.choice(ODD))
@@ -175,15 +184,21 @@ class Body:
         out, rng = self.out, self.rng
         if rng.randrange(3) == 0:
             header = rng.choice(WITHS)
+            self.caught += "suppress" in header
             with out.block(header):
                 self.statements(rng.randrange(1, 3), depth, in_loop)
                 if "suppress" in header and rng.randrange(2):
                     out.emit(self.fill("fails($i)"))
+            self.caught -= "suppress" in header
             return
+        self.caught += 1
         with out.block("try:"):
+            if depth < MAX_DEPTH and rng.randrange(3) == 0:
+                self.loop(depth)  # which an exception may leave
             self.statements(1, depth, in_loop)
             out.emit(self.fill(rng.choice(RAISES)))
             self.statements(1, depth, in_loop)
+        self.caught -= 1
         self.clause(rng.choice(CATCHES), depth, in_loop)
         if rng.randrange(3) == 0:
             self.clause("else:", depth, in_loop)
