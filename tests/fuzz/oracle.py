@@ -4,7 +4,7 @@
 the asked ways, and says for every replay what came of it (`record` and `replay` are its halves: a recording
 may serve several sets of probes):
 
-    right       the text and exit code of the truth
+    right       the text and exit code of the truth (or 65, where the probes make the program end otherwise)
     restarted   right, after starting again without skipping
     told        exit 65, with the reason on standard error
     refused     exit 69 (or 2 under --at, where the option does not go with the probes)
@@ -31,6 +31,7 @@ RIGHT, RESTARTED, TOLD, REFUSED, WRONG, VOID = "right", "restarted", "told", "re
 EXIT_USAGE, EXIT_INEXACT, EXIT_REFUSED = 2, 65, 69
 # seconds; programs take a tenth of one, loaded machines ten times that
 PLAIN_TIMEOUT, FLORC_TIMEOUT = 20.0, 60.0
+CODE = "exit-code"  # file with what the recorded program exited with
 SHOWN = 600  # characters of standard error worth having in a report
 
 _NO_PROGRAM = re.compile(rb"^(?:SyntaxError|IndentationError|TabError)", re.MULTILINE)
@@ -82,6 +83,7 @@ def record(program: Program, runner: Runner, folder: Path) -> Verdict | None:
         _record(program, runner, home, plain, folder)
     except Wrong as fault:
         return Verdict(WRONG, None, fault.why, fault.detail)
+    (folder / CODE).write_text(str(plain.code))
     return None
 
 
@@ -166,6 +168,8 @@ def _replay(program: Program, options: tuple[str, ...], runner: Runner, home: Pa
         if done.code != EXIT_INEXACT and done.out:
             raise Wrong("replay refuses and prints", _difference(done, b""))
         outcome = TOLD if done.code == EXIT_INEXACT else REFUSED
+        if outcome == TOLD and done.out == want and str(truth.code) != (home.parent / CODE).read_text():
+            outcome = RIGHT
         return Verdict(outcome, options, _florc_words(done), _difference(done, want), summary)
     if done.out != want:
         raise Wrong("replay prints otherwise", _difference(done, want))
