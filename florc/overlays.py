@@ -10,8 +10,9 @@ import errno
 import fcntl
 import os
 import shutil
-import tempfile
 from pathlib import Path
+
+from .runtime import scratch
 
 PREFIX = "florc-replay-"
 _TRIES = 10  # another replay may sweep a new folder away before its lock is held
@@ -23,12 +24,14 @@ def make() -> Path:
     """A new folder, its lock held; those of killed replays are taken away. OSError where none can be made."""
     sweep()
     for _ in range(_TRIES):
-        folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+        # tempfile's own generator of names is the program's to begin: it draws them as the recorded run did
+        folder = Path(scratch.folder(), PREFIX + os.urandom(8).hex())
+        folder.mkdir(mode=0o700)
         lock = _lock(folder)
         if lock is not None:
             _held[folder] = lock
             return folder
-    raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN), tempfile.gettempdir())
+    raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN), scratch.folder())
 
 
 def remove(folder: Path) -> None:
@@ -41,7 +44,7 @@ def remove(folder: Path) -> None:
 
 def sweep() -> None:
     """Take away the folders of this user's replays that were killed."""
-    for folder in Path(tempfile.gettempdir()).glob(PREFIX + "*"):
+    for folder in Path(scratch.folder()).glob(PREFIX + "*"):
         lock = _lock(folder)
         if lock is not None:
             shutil.rmtree(folder, ignore_errors=True)

@@ -28,10 +28,12 @@ MAX_NAMED = 3  # differences told by name; the rest are counted
 
 
 def _names_of(root: Root) -> list[tuple[str, list[str]]]:
-    frame = [name for name, _ in root.pick("", root.frame)]
-    return [("", frame)] + [
-        (space.name, [name for name, _ in root.pick(space.name, space.names)]) for space in root.modules
-    ]
+    """(module, its names in their order), the frame first."""
+    found = []
+    for key, names in [("", root.frame), *((space.name, space.names) for space in root.modules)]:
+        picked = {name for name, _ in root.pick(key, names)}
+        found.append((key, [name for name in list(names) if name in picked]))
+    return found
 
 
 class Snapshots:
@@ -304,6 +306,7 @@ class LiveState:
             self.allowed,
             self._recorded,
             live.loose,
+            dict(names),
         )
         build.apply(written)
         values = {name: build.get(ref) for name, ref in marshal.loads(contents[0])[1]}

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import errno
 import os
-import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import xxhash
 
 from . import files_disk as disk
+from . import scratch
 from .errors import StoreError
 from .files_alias import recorded_name
 from .files_paths import RealPaths, nobodys, read_link
@@ -42,7 +42,7 @@ class View:
         self._fetch = fetch
         self._ignore = ignore
         self._covers: dict[str, Node | None] = {}
-        self._scratch = os.path.realpath(tempfile.gettempdir()) + "/"
+        self._scratch = os.path.realpath(scratch.folder()) + "/"
         self.ledger = Ledger(events, self._move_on_disk)
         self._busy_scratch = self._scratch_in_use()
         self.paths = RealPaths(self._read_link, self.cwd, self.user_path)

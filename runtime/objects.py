@@ -65,11 +65,12 @@ class NamespaceKind(Kind):
 
     def write(self, obj: Namespace, content: Any, build: Build) -> None:
         values = {name: build.get(ref) for name, ref in content[1]}
-        for name in build.allowed.get(obj.name, ()):
-            if name in values:
+        allowed = build.allowed.get(obj.name, frozenset())
+        for name in allowed.difference(values):
+            obj.names.pop(name, None)
+        for name in dict.fromkeys((*build.order.get(obj.name, ()), *values)):  # new names in their order
+            if name in values and name in allowed:
                 obj.names[name] = values[name]
-            else:
-                obj.names.pop(name, None)
 
 
 class ModuleByHand(Kind):

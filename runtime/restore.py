@@ -24,6 +24,7 @@ class Build:
         allowed: per namespace, the names the record knew.
         entry: recorded contents of entry objects, for those that are not there.
         live: the entry objects that the base does not hold, as far as a walk has met them.
+        order: per namespace, the names bound, in their order.
     """
 
     def __init__(
@@ -34,8 +35,10 @@ class Build:
         allowed: Mapping[str, frozenset[str]],
         entry: Mapping[int, bytes],
         live: Mapping[int, Any],
+        order: Mapping[str, list[str]],
     ) -> None:
         self.live = live
+        self.order = order
         self.base = base
         self.contents = contents
         self.fetch = fetch
