@@ -15,6 +15,7 @@ where something does. Nothing here imports torch or numpy unless the program has
     store.py       blobs; journal.py: events (events.py: their shapes); runs.py: the runs of a store
     key.py         the user's key; seal.py: the MACs of one run; description.py: run.json; private.py: modes
     files.py       user files: noted when recording, an overlay when replaying
+    handlers.py    the program's atexit handlers
     shown.py       what the program is shown of its own names
     output.py      captured text; emitter.py: text given out; clocks.py: readings of the clock
 """

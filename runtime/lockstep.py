@@ -8,7 +8,7 @@ the replay has diverged and says so.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -102,6 +102,12 @@ class Cursor:
         """True once nothing but the run's end lies ahead."""
         position = self.ahead()
         return position >= len(self.events) or self.events[position][0] == "E"
+
+    def texts_ahead(self) -> Iterator[str]:
+        """What the recorded run still wrote on standard output."""
+        for event in self.events[self.position :]:
+            if event[0] == "w" and event[1] == 1 and not self.is_dropped(event):
+                yield self.text(event)
 
     def jump(self, position: int, emit: Callable[[int, str], None]) -> None:
         """Move to a later event, giving out the recorded text on the way."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import random
 import sys
 from collections.abc import Callable
 from typing import Any
 
+from . import handlers
 from .errors import CannotRestore
 
 
@@ -81,17 +81,17 @@ def _capture_python() -> Any:
     if decimal is not None:
         now = decimal.getcontext()
         context = (now.prec, now.rounding)
-    return (sys.getrecursionlimit(), context, atexit._ncallbacks())
+    return (sys.getrecursionlimit(), context, handlers.count())
 
 
 def _restore_python(state: Any) -> None:
-    limit, context, handlers = state
+    limit, context, registered = state
     if sys.getrecursionlimit() != limit:
         sys.setrecursionlimit(limit)
     if context is not None:
         now = sys.modules["decimal"].getcontext()
         now.prec, now.rounding = context
-    if atexit._ncallbacks() != handlers:
+    if handlers.count() != registered:
         raise CannotRestore("atexit handlers were registered in what is skipped")
 
 

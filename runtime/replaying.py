@@ -682,6 +682,14 @@ class Replayer:
             self.problem("the program puts another one in its place, which the recorded run did not")
         return self._stop(ReplayDone())
 
+    def ended(self) -> None:
+        """The program has ended of itself: the recorded run must have written no more."""
+        if self.off or not self.window.whole or self.script.interrupted:
+            return
+        text = next(self.cursor.texts_ahead(), None)
+        if text is not None:
+            self.inexact(f"the program ends where the recorded run went on to write {text[:60]!r}")
+
     def _stop(self, end: BaseException) -> BaseException:
         """End the program: nothing that it writes on its way out counts."""
         self._emit.muted = True

@@ -27,6 +27,7 @@ from .entropy import Entropy
 from .errors import NeedsExecution, ReplayDone
 from .files import FileRecorder, FileReplayer
 from .guards import INERT, Guard
+from .handlers import Handlers
 from .imports import Watcher
 from .isolation import NoProbe
 from .lockstep import Edits
@@ -101,6 +102,7 @@ class _Session:
         self.taps: list[tuple[int, Tap]] = []
         self.clocks: Clocks | None = None
         self.entropy: Entropy | None = None
+        self.handlers: Handlers | None = None
         self.watcher: Watcher | None = None
 
     def is_mine(self) -> bool:
@@ -115,6 +117,8 @@ class _Session:
         self.clocks.install()
         self.entropy = Entropy(read_clock)
         self.entropy.install()
+        self.handlers = Handlers(self.run.project.files)
+        self.handlers.install()
         self._seed_torch = seeds["torch"]
         self.watcher = Watcher({"numpy.random": seeds["numpy"], "torch": self._on_torch})
         for number, stream in streams():
@@ -157,6 +161,8 @@ class _Session:
         if self.watcher is not None:
             self.watcher.remove()
         self.remove_readers()
+        if self.handlers is not None:
+            self.handlers.remove()
         self.files.uninstall()
 
     def remove_readers(self) -> None:
@@ -450,6 +456,11 @@ def _finish(code: int, error: BaseException | None) -> int:
     try:
         session.stop()
     except Restart as late:  # a file of the user's was found changed
+        error = late
+    try:
+        if isinstance(session, _Replaying) and not isinstance(error, ENDS):
+            session.run.ended()
+    except Restart as late:  # the recorded run went on
         error = late
     session.run.project.outlive()
     if isinstance(session, _Recording):
