@@ -69,7 +69,7 @@ class Snapshots:
         hidden = walk.opaque + [(number, what) for number, what in walk.lost if _is_kept(walk, number)]
         opaque = sorted({f"{walk.path(number)} ({what})" for number, what in hidden})
         lost = sorted({f"{walk.path(number)} ({what})" for number, what in walk.lost})
-        delta = marshal.dumps((contents, process.capture(), lost, opaque), MARSHAL_VERSION)
+        delta = marshal.dumps((contents, process.capture(), lost, opaque, walk.hints), MARSHAL_VERSION)
         names = marshal.dumps(_names_of(root), MARSHAL_VERSION)
         entry = [number for number in sorted(contents) if number < walk.first_new]
         changed = marshal.dumps(entry, MARSHAL_VERSION)
@@ -108,6 +108,7 @@ class Checkpoint:
     process: dict[str, Any]
     lost: list[str]
     opaque: list[str]
+    hints: dict[int, int]
 
 
 @dataclass
@@ -142,8 +143,7 @@ def _both_times(left: Any, right: Any) -> bool:
 
 
 def read_checkpoint(blobs: BlobReader, hashes: list[str]) -> Checkpoint:
-    contents, state, lost, opaque = marshal.loads(blobs.get_sealed(hashes[0]))
-    return Checkpoint(contents, state, lost, opaque)
+    return Checkpoint(*marshal.loads(blobs.get_sealed(hashes[0])))
 
 
 class LiveState:
@@ -282,7 +282,7 @@ class LiveState:
         """
         if not self._entry_process:
             raise CannotRestore("its entry state was not kept")
-        return self._put_back(Checkpoint({}, self._entry_process, [], []), self._base_names, frame)
+        return self._put_back(Checkpoint({}, self._entry_process, [], [], {}), self._base_names, frame)
 
     def _put_back(
         self, ckpt: Checkpoint, names: list[tuple[str, list[str]]], frame: dict[str, Any]
@@ -307,6 +307,7 @@ class LiveState:
             self._recorded,
             live.loose,
             dict(names),
+            ckpt.hints,
         )
         build.apply(written)
         values = {name: build.get(ref) for name, ref in marshal.loads(contents[0])[1]}

@@ -50,11 +50,17 @@ class Base:
     loose: dict[int, Loose] = field(default_factory=dict)
 
     def number(self, obj: Any) -> int | None:
-        """The number of an entry object; None for any other."""
+        """The number of an entry object; None for any other, and where that cannot be told."""
         number = self.index.get(id(obj))
-        if number is None or number not in self.loose or self.loose[number].is_it(obj):
+        if number is None or number not in self.loose:
             return number
-        return None
+        loose = self.loose[number]
+        return number if loose.sure and loose.may_be(obj) else None
+
+    def hint(self, obj: Any) -> int | None:
+        """The entry object that an object of no number may be."""
+        number = self.index.get(id(obj))
+        return number if number in self.loose and self.loose[number].may_be(obj) else None
 
     def put(self, number: int, obj: Any) -> None:
         """Let an object take the place of one that is not there."""
@@ -101,6 +107,7 @@ class Walk:
         self.is_project = is_project
         self.links: list[tuple[int, int]] = []  # (node, node it refers to), each once for a first walk
         self.loose: dict[int, Any] = {}  # the loose entry objects met
+        self.hints: dict[int, int] = {}  # new object -> the entry object that it may be
         self._new_index: dict[int, int] = {}
         self.first_new = len(base.objects) if base else 0
         self.new_objects: list[Any] = []
@@ -212,6 +219,10 @@ class Walk:
         self.new_objects.append(obj)
         self.new_parents.append(self.current)
         self.new_edges.append(edge)
+        hint = None if self.base is None or not self.base.loose else self.base.hint(obj)
+        if hint is not None:
+            self.hints[number] = hint
+            self.loose[hint] = obj
         return number
 
     def _atom(self, obj: Any, kind: type) -> tuple[Any, ...] | None:

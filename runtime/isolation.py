@@ -80,7 +80,7 @@ class Isolated(NoProbe):
         if any(is_iterator(self._contents[number]) for number in changed):
             raise CannotRestore("they move an iterator of the program, which does not go back")
         if changed:
-            build = Build(self._base, self._contents, self._blobs.__getitem__, self._allowed, {}, {}, {})
+            build = Build(self._base, self._contents, self._blobs.__getitem__, self._allowed, {}, {}, {}, {})
             build.apply(changed)
             build.fill()
         process.restore(self._process)

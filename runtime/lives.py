@@ -3,8 +3,9 @@
 A guard holds the objects of its entry state so that ids are not reused. An object that has a finalizer
 (`__del__`, a suspended generator's `finally`, a file's buffer) or a weak reference to it is held loosely
 instead, and so is what leads to it: by a weak reference, or where there are none to such objects (lists,
-dicts, tuples) by its id and type. A new object that takes the place of a dead one passes for it then,
-which is right: nobody holds the dead one any more.
+dicts, tuples) not at all. Whether a list found later is the one from before or a new one in its place
+cannot be told then: it counts as new, with a hint which one it may be. A restore follows the hint: if it is
+wrong, nobody holds the old one any more.
 """
 
 from __future__ import annotations
@@ -20,20 +21,30 @@ from typing import Any
 _LASTING = (type, types.ModuleType)
 
 
-class Loose:
-    """An object that is known but not held."""
+class OwnRef(weakref.ref[Any]):
+    """florc's weak references are told from the program's."""
 
-    __slots__ = ("_ref", "_type")
+    __slots__ = ()
+
+
+class Loose:
+    """An object that is known but not held.
+
+    sure: it can be told from another one that has got its id.
+    """
+
+    __slots__ = ("_ref", "_type", "sure")
 
     def __init__(self, obj: Any) -> None:
         self._type = type(obj)
         try:
-            self._ref: weakref.ref[Any] | None = weakref.ref(obj)
+            self._ref: OwnRef | None = OwnRef(obj)
         except TypeError:
             self._ref = None
+        self.sure = self._ref is not None
 
-    def is_it(self, obj: Any) -> bool:
-        """Whether an object with this id is the one."""
+    def may_be(self, obj: Any) -> bool:
+        """Whether an object with this id is the one, as far as can be told."""
         return type(obj) is self._type if self._ref is None else self._ref() is obj
 
 
@@ -45,13 +56,16 @@ def has_finalizer(obj: Any) -> bool:
 def _is_watched(obj: Any) -> bool:
     if obj is None or isinstance(obj, _LASTING):
         return False
-    return has_finalizer(obj) or weakref.getweakrefcount(obj) > 0
+    if has_finalizer(obj):
+        return True
+    return weakref.getweakrefcount(obj) > 0 and any(type(r) is not OwnRef for r in weakref.getweakrefs(obj))
 
 
 def loosely(objects: Sequence[Any], links: Iterable[tuple[int, int]]) -> dict[int, Loose]:
     """By number: the objects whose end can be seen, and those that hold them.
 
-    links: (object, object it refers to), by numbers; those beyond `objects` are no entry objects.
+    links: (object, object it refers to), by numbers; those beyond `objects` are no entry objects. Iterators
+    without weak references are held all the same: no new one could be put in their place.
     """
     waiting = [number for number, obj in enumerate(objects) if number and _is_watched(obj)]
     if not waiting:
@@ -65,7 +79,8 @@ def loosely(objects: Sequence[Any], links: Iterable[tuple[int, int]]) -> dict[in
             if holder not in found and 0 < holder < len(objects) and objects[holder] is not None:
                 found.add(holder)
                 waiting.append(holder)
-    return {number: Loose(objects[number]) for number in found if not isinstance(objects[number], _LASTING)}
+    loose = {n: Loose(objects[n]) for n in found if not isinstance(objects[n], _LASTING)}
+    return {n: one for n, one in loose.items() if one.sure or not hasattr(objects[n], "__next__")}
 
 
 def without_end(objects: Iterable[Any]) -> None:

@@ -13,6 +13,9 @@ from .kinds import kind_of
 from .live import Iterator
 from .lost import Lost
 
+# kinds without weak references that are written in place: only such an object follows a hint
+IN_PLACE = frozenset({"list", "dict", "cell", "object"})
+
 
 class Build:
     """One restore. Gives kinds the live value of every encoded reference.
@@ -25,6 +28,7 @@ class Build:
         entry: recorded contents of entry objects, for those that are not there.
         live: the entry objects that the base does not hold, as far as a walk has met them.
         order: per namespace, the names bound, in their order.
+        hints: new objects that may be an entry object of this number.
     """
 
     def __init__(
@@ -36,7 +40,9 @@ class Build:
         entry: Mapping[int, bytes],
         live: Mapping[int, Any],
         order: Mapping[str, list[str]],
+        hints: Mapping[int, int],
     ) -> None:
+        self.hints = hints
         self.live = live
         self.order = order
         self.base = base
@@ -68,7 +74,13 @@ class Build:
             found = self.live.get(number) if found is None else found
             return self._missing(number) if found is None else found
         if number not in self._made:
-            self._made[number] = self._make(marshal.loads(self.contents[number]))
+            content = marshal.loads(self.contents[number])
+            there = self.live.get(self.hints.get(number, -1))
+            if there is None or content[0] not in IN_PLACE or kind_of(type(there)).tag != content[0]:
+                self._made[number] = self._make(content)
+            else:
+                self._made[number] = there
+                self._unfilled.append((there, content))
         return self._made[number]
 
     def _missing(self, number: int) -> Any:

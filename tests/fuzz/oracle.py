@@ -29,8 +29,8 @@ from .text import EDITED, MAIN, MARKED, RECORDED, TRUTH, Program, of_iterations,
 
 RIGHT, RESTARTED, TOLD, REFUSED, WRONG, VOID = "right", "restarted", "told", "refused", "WRONG", "void"
 EXIT_USAGE, EXIT_INEXACT, EXIT_REFUSED = 2, 65, 69
-# seconds; programs take a tenth of one, loaded machines ten times that
-PLAIN_TIMEOUT, FLORC_TIMEOUT = 20.0, 60.0
+# seconds; programs take a tenth of one, real processes on a loaded machine a hundred times that
+PLAIN_TIMEOUT, FLORC_TIMEOUT = 60.0, 180.0
 CODE = "exit-code"  # file with what the recorded program exited with
 SHOWN = 600  # characters of standard error worth having in a report
 

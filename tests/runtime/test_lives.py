@@ -90,10 +90,30 @@ def test_a_loose_object_is_known_again_and_another_is_not() -> None:
     assert base.number(first) == 1
     assert base.number(second) is None
     loose = Loose(first)
-    assert loose.is_it(first)
-    assert not loose.is_it(second)
-    assert Loose([]).is_it([1])  # lists have no weak references: type and id must do
-    assert not Loose([]).is_it({})
+    assert loose.sure
+    assert loose.may_be(first)
+    assert not loose.may_be(second)
+
+
+def test_a_list_that_holds_a_watched_object_counts_as_new_with_a_hint() -> None:
+    """No list can be told from another that has got its id: the hint alone says which one it may be."""
+    frame = {"x": [Noisy()], "y": {"k": [1]}}
+    base = base_of(frame)
+    walk = Walk(Root(frame, []), base, lambda module: module == __name__).run()
+    number = base.index[id(frame["x"])]
+    assert base.number(frame["x"]) is None
+    assert list(walk.hints.values()) == [number]
+    assert base.number(frame["y"]) is not None
+    assert not Loose([]).sure
+    assert not Loose([]).may_be({})
+
+
+def test_an_iterator_is_held_and_florcs_own_references_watch_nothing() -> None:
+    noisy, plain = Noisy(), Plain()
+    kept = Loose(plain)
+    objects = [None, iter([noisy]), noisy, plain]
+    assert set(loosely(objects, [(0, 1), (1, 2), (0, 3)])) == {2}
+    assert kept.may_be(plain)
 
 
 def test_what_leads_to_a_watched_object_is_loose_and_its_class_is_not() -> None:
