@@ -17,6 +17,7 @@ from . import files_disk as disk
 from .files_listing import Scan, scan
 from .files_paths import folder_of_descriptor
 from .files_view import View, error
+from .signals import calm
 
 # letters of a mode -> flags of os.open, for the one of them that a mode must have
 FLAGS = {"w": os.O_CREAT | os.O_TRUNC, "x": os.O_CREAT | os.O_EXCL, "a": os.O_CREAT | os.O_APPEND, "r": 0}
@@ -372,7 +373,10 @@ def disguised(calls: Calls, stand_in: Any, original: Any, module: str) -> Any:
 
     @functools.wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return stand_in(*args, **kwargs) if calls.active else original(*args, **kwargs)
+        if not calls.active:
+            return original(*args, **kwargs)
+        with calm:
+            return stand_in(*args, **kwargs)
 
     call.__module__ = module
     return call

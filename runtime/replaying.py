@@ -18,6 +18,7 @@ from .lockstep import Cursor, Edits
 from .output import locate
 from .project import Project
 from .script import Iteration, LoopRun, Script
+from .signals import calm
 from .store import BlobReader
 from .tally import Restart, Tally, Wish
 
@@ -66,7 +67,8 @@ class ReplayLoop(OpenLoop):
         if self.depth:
             return iterable
         self.iterator = iter(iterable)
-        self.replayer.start(self)
+        with calm:
+            self.replayer.start(self)
         return self.iterator
 
     def boundary(self) -> bool:
@@ -77,12 +79,14 @@ class ReplayLoop(OpenLoop):
     def leave(self) -> bool:
         self.iterator = None  # it ends here, as it would without a guard
         if self.frame is not None:
-            self.replayer.leave(self, {})
+            with calm:
+                self.replayer.leave(self, {})
         return (self.skipped or self.done) and self.run.outcome == "return"
 
     def returning(self, value: Any) -> Any:
         if self.frame is not None:
-            self.replayer.leave(self, {"return": value})
+            with calm:
+                self.replayer.leave(self, {"return": value})
         return value
 
     def bind(self, values: dict[str, Any]) -> None:
@@ -110,7 +114,8 @@ class ProbeGuard(NoProbe):
         self.values = isolated.values
 
     def leave(self) -> None:
-        self._replayer.probed(self._where, self._isolated)
+        with calm:
+            self._replayer.probed(self._where, self._isolated)
 
     def lacks(self, name: str) -> bool:
         return self._isolated.lacks(name)

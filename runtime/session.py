@@ -10,11 +10,13 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import signal
 import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -192,19 +194,15 @@ class _Recording(_Session):
         return written
 
     def _write_mine(self, tap: Tap, number: int, text: str) -> Any:
-        """Write, then note; a full pipe may keep the writing waiting, and a signal must end that."""
+        """Write, then note."""
         with calm:
-            before, calm.depth = calm.depth, 0
             try:
-                written = tap.original(text)
+                written = calm.let_in(tap.original, text)
             except (TypeError, ValueError):
                 raise  # nothing was written
             except BaseException:
-                calm.depth = before
                 self.run.wrote(number, text)  # the stream has it, and will write it later
                 raise
-            finally:
-                calm.depth = before
             self.run.wrote(number, text)
             return written
 
@@ -250,22 +248,29 @@ class _Recording(_Session):
 class _Replaying(_Session):
     run: Replayer
 
+    def __init__(self, run: Replayer, files: Any) -> None:
+        super().__init__(run, files)
+        self.signals = Signals(at_once=(signal.default_int_handler,))
+
     def write(self, tap: Tap, number: int, text: str) -> Any:
         if not self.is_mine() or getattr(tap.stream, "closed", False):
             return tap.original(text)  # by another thread or process; or it raises, as it did in the record
-        self.run.wrote(number, text)
+        with calm:
+            self.run.wrote(number, text)
         return len(text)
 
     def start(
         self, read_clock: Callable[[str, Any, Any], Any], seeds: dict[str, Callable[[Any], None]]
     ) -> None:
         super().start(read_clock, seeds)
+        self.signals.install()
         self._ends = {"os.exec": self._on_exec}
         files_audit.also(self._ends)
 
     def stop(self) -> None:
         files_audit.silence(self._ends)
         super().stop()
+        self.signals.uninstall()
 
     def _on_exec(self, _: tuple[Any, ...]) -> None:
         """What another program does in the place of this one is neither recorded nor held off from files."""
@@ -380,7 +385,7 @@ def start_replay(config: ReplayConfig) -> None:
             module.default_generator.manual_seed(seeds["torch"])
 
     session.start(replayer.clock, {"numpy": numpy_seed, "torch": torch_seed})
-    _emitter.writers = {number: tap.original for number, tap in session.taps}
+    _emitter.writers = {number: partial(calm.let_in, tap.original) for number, tap in session.taps}
     _active = session
 
 
@@ -414,7 +419,11 @@ def loop(block: str, *names: str, skippable: bool = True) -> Guard:
     session = _active
     if session is None or threading.get_ident() != session.thread:
         return INERT
-    return session.run.loop(block, names, sys._getframe(1), skippable)
+    frame = sys._getframe(1)
+    if isinstance(session, _Recording):
+        return session.run.loop(block, names, frame, skippable)
+    with calm:
+        return session.run.loop(block, names, frame, skippable)
 
 
 def probe(where: str, *names: str) -> NoProbe:
@@ -422,7 +431,8 @@ def probe(where: str, *names: str) -> NoProbe:
     session = _active
     if not isinstance(session, _Replaying) or threading.get_ident() != session.thread:
         return NoProbe()
-    return session.run.probe(where, names, sys._getframe(1))
+    with calm:
+        return session.run.probe(where, names, sys._getframe(1))
 
 
 def marks(file: str, count: int) -> bytearray:

@@ -3,35 +3,53 @@
 The handler of a signal runs between any two steps of Python code. Where these are florc's own (a line
 half written, a walk half done), an exception from the handler would tear that work, or be taken for a
 fault of florc's and be swallowed: a time limit that the program sets itself, a lost worker that torch
-tells of, Ctrl-C. So while a program is recorded its handlers have a stand-in, which lets them wait
-until florc is through. `signal.getsignal` gives the handlers that the program has set.
+tells of, Ctrl-C. So the program's handlers have a stand-in, which lets them wait until florc is through.
+`signal.getsignal` gives the handlers that the program has set.
 """
 
 from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from .patches import Patches
 
 
 class Calm:
-    """Within `with calm:` no handler runs; those that are due run at the end of the outermost one."""
+    """Within `with calm:` no handler runs; those that are due run at the end of the outermost one.
 
-    __slots__ = ("depth", "waiting")
+    Handlers run in the main thread alone: in others it means nothing.
+    """
+
+    __slots__ = ("depth", "thread", "waiting")
 
     def __init__(self) -> None:
+        self.thread = threading.main_thread().ident
         self.depth = 0
         self.waiting: list[tuple[Any, int, Any]] = []
 
     def __enter__(self) -> None:
-        self.depth += 1
+        if threading.get_ident() == self.thread:
+            self.depth += 1
 
     def __exit__(self, *_: object) -> None:
+        if threading.get_ident() != self.thread:
+            return
         self.depth -= 1
         if self.waiting and not self.depth:
             self.deliver()
+
+    def let_in(self, call: Callable[[str], Any], text: str) -> Any:
+        """Write a text, and let handlers run meanwhile: a full pipe may keep that waiting for ever."""
+        if threading.get_ident() != self.thread:
+            return call(text)
+        before, self.depth = self.depth, 0
+        try:
+            return call(text)
+        finally:
+            self.depth = before
 
     def deliver(self) -> None:
         """Run the handlers that have waited, in their order; if one raises, the rest wait on."""
@@ -40,7 +58,7 @@ class Calm:
             handler(number, frame)
 
 
-calm = Calm()  # handlers run in the main thread alone, so there is one for the process
+calm = Calm()
 
 
 class Waits:
@@ -67,9 +85,13 @@ def _of_the_program(frame: Any) -> Any:
 
 
 class Signals:
-    """Puts the stand-ins in place. Calls: install(), uninstall()."""
+    """Puts the stand-ins in place. Calls: install(), uninstall().
 
-    def __init__(self) -> None:
+    at_once: handlers that do not wait. Who interrupts a replay wants it to end, whatever it is at.
+    """
+
+    def __init__(self, at_once: tuple[Any, ...] = ()) -> None:
+        self._at_once = at_once
         self._patches = Patches()
         self._signal, self._getsignal = signal.signal, signal.getsignal
 
@@ -80,7 +102,7 @@ class Signals:
         real_signal, real_getsignal = self._signal, self._getsignal
 
         def set_handler(signalnum: Any, handler: Any) -> Any:
-            before = real_signal(signalnum, Waits(handler) if callable(handler) else handler)
+            before = real_signal(signalnum, self._waiting(handler))
             return before.handler if isinstance(before, Waits) else before
 
         def get_handler(signalnum: Any) -> Any:
@@ -90,8 +112,13 @@ class Signals:
         self._stand_in(set_handler, real_signal)
         self._stand_in(get_handler, real_getsignal)
         for number in signal.valid_signals():
-            if callable(real_getsignal(number)):
-                real_signal(number, Waits(real_getsignal(number)))
+            found = real_getsignal(number)
+            if self._waiting(found) is not found:
+                real_signal(number, self._waiting(found))
+
+    def _waiting(self, handler: Any) -> Any:
+        waits = callable(handler) and not any(handler is one for one in self._at_once)
+        return Waits(handler) if waits else handler
 
     def _stand_in(self, stand_in: Any, real: Any) -> None:
         stand_in.__name__ = stand_in.__qualname__ = real.__name__

@@ -51,6 +51,17 @@ def _handled(bench: Bench, chance: Random, mode: str, may_end: bool = False) -> 
     return bench.replayed("outer.py", lambda replay: told_alike(replay, done))
 
 
+def timer(bench: Bench, chance: Random) -> str:
+    """A timer's handler runs at any moment of the record, and of the replay."""
+    bench.lay("timer")
+    done = bench.record(options=chance.choice([(), DENSE]))
+    plain = bench.truth()
+    check(
+        (done.code, done.out, done.err) == (0, plain.out, ""), f"{done.code} {done.out[-200:]!r} {done.err}"
+    )
+    return bench.judge("outer.py", done.out)
+
+
 def told_alike(replay: Outcome, record: Outcome) -> str:
     """The verdict where no other run can be the truth: the probes repeat what the program itself prints."""
     verdict = excused(replay)
@@ -73,6 +84,9 @@ def _with_probes(text: str) -> str:
 
 
 FAULTS = [
+    Fault(
+        "timer", "a timer's handler runs all the time", "each millisecond, record and replay", timer, most=20
+    ),
     Fault(
         "interrupt",
         "Ctrl-C while florc writes",

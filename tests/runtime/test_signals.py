@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
+import threading
 from typing import Any
 
 import pytest
 
 from florc.runtime.atoms import stood_in_for
 from florc.runtime.signals import Signals, calm
+from tests.florc.running import environment
 
 
 @pytest.fixture(autouse=True)
@@ -113,3 +117,58 @@ def test_nothing_is_left_behind():
     signal.signal(signal.SIGUSR1, handler)
     other.uninstall()
     assert signal.getsignal(signal.SIGUSR1) is handler
+
+
+def test_another_thread_neither_waits_nor_makes_wait():
+    seen = []
+    signal.signal(signal.SIGUSR1, lambda number, frame: seen.append(number))
+
+    def work():
+        for _ in range(1000):
+            with calm:
+                pass
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert calm.depth == 0
+    send()
+    assert seen == [signal.SIGUSR1]
+
+
+def test_a_handler_runs_while_a_text_is_on_its_way():
+    seen = []
+    signal.signal(signal.SIGUSR1, lambda number, frame: seen.append("handler"))
+
+    def write(text):
+        send()
+        seen.append(text)
+        return len(text)
+
+    with calm:
+        assert calm.let_in(write, "text") == 4
+        send()
+        seen.append("calm again")
+    assert seen == ["handler", "text", "calm again", "handler"]
+
+
+AT_ONCE = """
+import os, signal
+from florc.runtime.signals import Signals, calm
+Signals(at_once=(signal.default_int_handler,)).install()
+signal.signal(signal.SIGUSR1, lambda number, frame: print("waited"))
+with calm:
+    os.kill(os.getpid(), signal.SIGUSR1)
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+    except KeyboardInterrupt:
+        print("at once")
+"""
+
+
+def test_handlers_that_may_not_wait_do_not():
+    words = [sys.executable, "-c", AT_ONCE]
+    done = subprocess.run(words, env=environment(), text=True, capture_output=True, check=False)
+    assert (done.stdout, done.stderr) == ("at once\nwaited\n", "")
