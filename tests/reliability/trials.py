@@ -12,7 +12,7 @@ import json
 import sys
 import tempfile
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from random import Random
 
@@ -40,45 +40,63 @@ def _outcome(task: tuple[str, int]) -> tuple[str, str, str]:
         return name, "fault", f"{type(fault).__name__}: {fault}"
 
 
-def _write(file: Path, found: dict[str, Counter[str]], skipped: dict[str, str]) -> None:
-    """Put the counts into a file of results; those of other faults stay."""
-    results = json.loads(file.read_text()) if file.exists() else {"trials": {}, "skipped": {}}
-    results["trials"].update(found)
-    results["skipped"].update(skipped)
-    file.write_text(json.dumps(results, indent=1) + "\n")
+class Results:
+    """Counts of verdicts by fault, added to those that a file already holds, and written as they come."""
+
+    def __init__(self, file: Path | None) -> None:
+        self._file = file
+        there = file is not None and file.exists()
+        self.all = json.loads(file.read_text()) if file and there else {"trials": {}, "skipped": {}}
+        self.now: dict[str, Counter[str]] = {}
+
+    def add(self, name: str, verdict: str) -> None:
+        self.now.setdefault(name, Counter())[verdict] += 1
+        counts = self.all["trials"].setdefault(name, {})
+        counts[verdict] = counts.get(verdict, 0) + 1
+        self._write()
+
+    def skip(self, name: str, why: str) -> None:
+        print(f"{name}: not here: {why}")
+        self.all["skipped"][name] = why
+        self._write()
+
+    def _write(self) -> None:
+        if self._file is not None:
+            self._file.write_text(json.dumps(self.all, indent=1, sort_keys=True) + "\n")
 
 
 def main(args: list[str]) -> int:
     """Run the trials; 1 if one of them found a fault."""
+    options = _parser().parse_args(args)
+    results = Results(options.json)
+    tasks = []
+    for name in options.names or FAULTS:
+        why = FAULTS[name].needs()
+        if why:
+            results.skip(name, why)
+            continue
+        count = min(options.trials, FAULTS[name].most or options.trials)
+        tasks += [(number, name) for number in range(options.first, options.first + count)]
+    with ProcessPoolExecutor(options.workers) as pool:
+        trials = [pool.submit(_outcome, (name, number)) for number, name in sorted(tasks)]
+        for trial in as_completed(trials):
+            name, verdict, words = trial.result()
+            results.add(name, verdict)
+            if words:
+                print(f"FAULT {words}", flush=True)
+    for name, counts in sorted(results.now.items()):
+        print(f"{name}: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()))
+    return int(any("fault" in counts for counts in results.now.values()))
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--trials", type=int, default=50, help="trials of each fault (default: 50)")
     parser.add_argument("--first", type=int, default=0, help="number of the first trial (default: 0)")
     parser.add_argument("--workers", type=int, default=2, help="trials at once (default: 2)")
-    parser.add_argument("--json", type=Path, help="file for the counts")
+    parser.add_argument("--json", type=Path, help="file that the counts are added to")
     parser.add_argument("names", nargs="*", help="faults (default: all)")
-    options = parser.parse_args(args)
-    found: dict[str, Counter[str]] = {}
-    skipped: dict[str, str] = {}
-    tasks = []
-    for name in options.names or FAULTS:
-        fault = FAULTS[name]
-        why = fault.needs()
-        if why:
-            skipped[name] = why
-            print(f"{name}: not here: {why}")
-            continue
-        count = min(options.trials, fault.most or options.trials)
-        tasks += [(name, number) for number in range(options.first, options.first + count)]
-    with ProcessPoolExecutor(options.workers) as pool:
-        for name, verdict, words in pool.map(_outcome, tasks):
-            found.setdefault(name, Counter())[verdict] += 1
-            if words:
-                print(f"FAULT {words}", flush=True)
-    for name, counts in found.items():
-        print(f"{name}: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()))
-    if options.json is not None:
-        _write(options.json, found, skipped)
-    return int(any("fault" in counts for counts in found.values()))
+    return parser
 
 
 if __name__ == "__main__":
