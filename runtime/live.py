@@ -411,13 +411,54 @@ def reaches_outside(module: str) -> bool:
 
 
 class LostKind(Kind):
-    """A stand-in from an earlier restore: compares equal to what it stands for."""
+    """A stand-in from an earlier restore: compares equal to what it stands for, and leads to the same."""
 
     tag = "lost"
 
     def read(self, obj: Any, walk: Walk) -> tuple[Any, ...]:
-        content: tuple[Any, ...] = object.__getattribute__(obj, "_content")
-        return content
+        content, held = self._parts(obj)
+        if not held:
+            return content
+        refs = [walk.ref(item, edge) for item, edge in zip(held, _edges(content), strict=True)]
+        renewed: tuple[Any, ...] = (content[0], *_renewed(content[1:], iter(refs)))
+        return renewed
+
+    def follow(self, holder: Any, edge: Any) -> Any:
+        content, held = self._parts(holder)
+        return dict(zip(_edges(content), held, strict=True))[tuple(edge)]
 
     def write(self, obj: Any, content: Any, build: Build) -> None:
-        """Nothing to write."""
+        object.__setattr__(obj, "_held", tuple(build.get(ref) for ref in _node_refs(content[1:])))
+
+    @staticmethod
+    def _parts(obj: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        return object.__getattribute__(obj, "_content"), object.__getattribute__(obj, "_held")
+
+
+def _is_node_ref(part: Any) -> bool:
+    return type(part) is tuple and len(part) == 1 and type(part[0]) is int
+
+
+def _node_refs(part: Any) -> list[Any]:
+    """The references to other nodes in a content, in their order."""
+    if _is_node_ref(part):
+        return [part]
+    return [ref for item in part for ref in _node_refs(item)] if type(part) in (tuple, list) else []
+
+
+def _renewed(part: Any, refs: Any) -> Any:
+    """The content with other references, one for each."""
+    if _is_node_ref(part):
+        return next(refs)
+    return type(part)(_renewed(item, refs) for item in part) if type(part) in (tuple, list) else part
+
+
+def _edges(content: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    """Of each node that a content refers to, the edge by which a walk comes to it."""
+    if content[0] != "function" or len(content) < 7:
+        return [("lost", number) for number in range(len(_node_refs(content[1:])))]
+    cells, defaults, named, (attributes, slots) = content[3:7]
+    pairs = [(ref, ("cell", name)) for name, ref in cells]
+    pairs += [(defaults, ("a", "__defaults__")), (named, ("a", "__kwdefaults__"))]
+    pairs += [(ref, ("a", name)) for name, ref in [*(attributes or ()), *slots]]
+    return [edge for ref, edge in pairs if _is_node_ref(ref)]

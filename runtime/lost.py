@@ -12,14 +12,15 @@ class Lost:
 
     Programs mostly overwrite such values before they look at them (the last batch's iterator, a
     closure for the optimizer). One that does look gets `NeedsExecution`, and the replay starts
-    again, executing what it had skipped.
+    again, executing what it had skipped. `_content` is what the record had there, `_held` what it led to.
     """
 
-    __slots__ = ("_reason", "_content", "__weakref__")
+    __slots__ = ("_reason", "_content", "_held", "__weakref__")
 
     def __init__(self, reason: str, content: tuple[Any, ...] = ("lost",)) -> None:
         object.__setattr__(self, "_reason", reason)
         object.__setattr__(self, "_content", content)
+        object.__setattr__(self, "_held", ())
 
     def __getattribute__(self, name: str) -> Any:
         if name in ("__class__", "__reduce_ex__", "__reduce__"):

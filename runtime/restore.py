@@ -96,8 +96,7 @@ class Build:
         made = kind_for_tag(content[0]).make(content, self)
         if type(made) is Lost:
             object.__setattr__(made, "_content", content)
-        else:
-            self._unfilled.append((made, content))
+        self._unfilled.append((made, content))
         return made
 
     def fill(self) -> None:
