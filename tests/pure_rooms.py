@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 VERSIONS = ("3.10", "3.11", "3.12", "3.13")
 RUNNING = "{}.{}".format(*sys.version_info[:2])  # the one that runs all tests
 TESTS = ("tests/transforms",)
-NEEDS = ("libcst", "pytest", "hypothesis")
+NEEDS = ("libcst", "pytest", "hypothesis", "xxhash")  # the last for a piece of the runtime that tests link to
 
 
 def works(command: str, version: str) -> bool:
