@@ -72,10 +72,13 @@ class Prober:
         rng = self.rng
         self.added = []
         chosen = [self._point() for _ in range(rng.randrange(1, MAX_PROBES + 1))]
-        for point in chosen:
-            self._probe(point)
+        wants_own = rng.randrange(6) == 0
+        for number, point in enumerate(chosen):
+            # what adjacent lines change is put back after the last of them
+            alone = sum(one.at == point.at for one in chosen) == 1 and not (wants_own and number == 0)
+            self._probe(point, alone)
         fixed = self._fixed() if rng.randrange(4) == 0 else []
-        own = rng.randrange(6) == 0 and self._own_state(chosen)
+        own = wants_own and self._own_state(chosen)
         loops = self.maker.main_loops
         replays: list[tuple[str, ...]] = [()]
         if rng.randrange(4) == 0:
@@ -112,9 +115,9 @@ class Prober:
         found = [one for one in FIXED if one[1] in there]
         return self.rng.sample(found, min(len(found), 2))
 
-    def _probe(self, point: Point) -> None:
+    def _probe(self, point: Point, alone: bool) -> None:
         rng = self.rng
-        draw = rng.randrange(20)
+        draw = rng.randrange(20 if alone else 19)
         if draw < 11:
             lines = [f'print("{OPEN}", {self._expression(point)}, "{CLOSE}")']
         elif draw < 13:
