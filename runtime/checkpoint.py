@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import marshal
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from . import process
@@ -108,7 +108,7 @@ class Checkpoint:
     process: dict[str, Any]
     lost: list[str]
     opaque: list[str]
-    hints: dict[int, int]
+    hints: dict[int, int] = field(default_factory=dict)  # new objects that may be an entry object
 
 
 @dataclass
@@ -282,7 +282,7 @@ class LiveState:
         """
         if not self._entry_process:
             raise CannotRestore("its entry state was not kept")
-        return self._put_back(Checkpoint({}, self._entry_process, [], [], {}), self._base_names, frame)
+        return self._put_back(Checkpoint({}, self._entry_process, [], []), self._base_names, frame)
 
     def _put_back(
         self, ckpt: Checkpoint, names: list[tuple[str, list[str]]], frame: dict[str, Any]
