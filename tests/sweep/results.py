@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from .sweeping import Verdict
 
 VERDICTS = ("right", "told", "refused", "wrong")
-HEAD = ("program", "overhead", "positions", *VERDICTS, "restarted", "executed", "seconds")
+HEAD = ("program", "overhead", "positions", "replays", *VERDICTS, "restarted", "executed", "seconds")
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Row:
         share = sum(v.executed / v.iterations for v in ran) / len(ran) if ran else 0.0
         positions = sum(len(v.positions) for v in self.verdicts)
         seconds = sum(v.seconds for v in self.verdicts) / max(1, len(self.verdicts))
-        numbers = (positions, *counts, restarted)
+        numbers = (positions, len(self.verdicts), *counts, restarted)
         return (self.program, self.overhead, *map(str, numbers), f"{share:.0%}", f"{seconds:.1f}")
 
 
