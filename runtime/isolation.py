@@ -43,7 +43,7 @@ class Isolated(NoProbe):
         self._contents = walk.contents
         self._blobs = {key: bytes(blob.get()) for key, blob in walk.blobs.items()}
         self._process = process.capture()
-        self._unbound = frozenset(name for name in names if name not in before)
+        self.unbound = frozenset(name for name in names if name not in before)
         self.values = tuple(before.get(name) for name in names)
 
     def _without_own(self, frame: dict[str, Any]) -> dict[str, frozenset[str]]:
@@ -62,7 +62,7 @@ class Isolated(NoProbe):
         return Root(frame, list(self._project.spaces.values()), self._allowed)
 
     def lacks(self, name: str) -> bool:
-        return name in self._unbound
+        return name in self.unbound
 
     def restore(self) -> list[str]:
         """Put back what the probe changed; its paths in words. CannotRestore where that does not go."""

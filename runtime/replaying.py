@@ -107,18 +107,24 @@ class ReplayLoop(OpenLoop):
 
 
 class ProbeGuard(NoProbe):
-    """Around a probe that may change what it observes."""
+    """Around a probe that may change what it observes. A name stays bound to it: it lets go of the rest."""
 
     def __init__(self, replayer: Replayer, where: str, isolated: Isolated) -> None:
-        self._replayer, self._where, self._isolated = replayer, where, isolated
-        self.values = isolated.values
+        self._replayer, self._where, self._isolated = replayer, where, [isolated]
+        self._values, self._unbound = isolated.values, isolated.unbound
+
+    @property
+    def values(self) -> tuple[Any, ...]:  # type: ignore[override]
+        """What the names held before; given once."""
+        values, self._values = self._values, ()
+        return values
 
     def leave(self) -> None:
         with calm:
-            self._replayer.probed(self._where, self._isolated)
+            self._replayer.probed(self._where, self._isolated.pop())
 
     def lacks(self, name: str) -> bool:
-        return self._isolated.lacks(name)
+        return name in self._unbound
 
 
 class Replayer:
