@@ -32,6 +32,7 @@ WORLD = Path(__file__).with_name("world")
 INEXACT, REFUSED, EXIT_INTERRUPT = 65, 69, 130
 TIMEOUT_S = 600  # a command takes a second, on a machine with much else to do a minute or two; this hangs
 SHOWN = 800  # characters of stderr worth having in a failure
+DENSE = ("--overhead", "1")  # every checkpoint there may be, for the store to be at work all the time
 PROBE = "probe"  # what every line of a probe begins with
 
 OWN_FRAME = re.compile(r'File "[^"]*/(florc|runtime|transforms)/')
@@ -128,6 +129,17 @@ class Bench:
         self, *args: str, options: Sequence[str] = (), world: Mapping[str, Any] | None = None, **more: Any
     ) -> Outcome:
         return self.do("-m", "florc", "record", *options, "train.py", *args, world=world, **more)
+
+    def record_until(self, at: int, act: str, *args: str, **more: Any) -> tuple[Outcome, bool]:
+        """Record in a world where something happens at the store's write `at`; whether it came to that.
+
+        On a busy machine a record may make fewer writes than it does on an idle one.
+        """
+        count = self.work / "count"
+        world = {"at": at, "act": act, "count": str(count), **more}
+        done = self.record(*args, options=DENSE, world=world)
+        shows = done.code != 0 or done.err != ""
+        return done, shows or not count.exists() or int(count.read_text()) >= at
 
     def replay(self, *options: str, world: Mapping[str, Any] | None = None, **more: Any) -> Outcome:
         return self.do("-m", "florc", "replay", *options, "train.py", world=world, **more)

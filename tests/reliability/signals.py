@@ -7,9 +7,8 @@ from random import Random
 
 from tests.harness import Outcome, check
 
-from .bench import PROBE, SHOWN, WHOLE, Bench, Fault, cut_off, excused, without_probes
+from .bench import DENSE, PROBE, SHOWN, WHOLE, Bench, Fault, cut_off, excused, without_probes
 
-DENSE = ("--overhead", "1")
 ACTS = ("signal-before", "signal-after")
 
 
@@ -17,7 +16,10 @@ def interrupt(bench: Bench, chance: Random) -> str:
     """Ctrl-C at a random write to the store, and nothing catches it."""
     bench.lay("regression")
     at = chance.randint(3, bench.store_writes(*DENSE) - 3)
-    done = bench.record(options=DENSE, world={"at": at, "act": chance.choice(ACTS), "signal": "SIGINT"})
+    done, happened = bench.record_until(at, chance.choice(ACTS), signal="SIGINT")
+    if not happened:
+        bench.must_be_plain(done)
+        return bench.judge(chance.choice(("outer.py", "inner.py")), done.out)
     check(done.code == -signal.SIGINT, f"exits {done.code}, as no interrupted program: {done.err[-SHOWN:]}")
     check("KeyboardInterrupt" in done.err, f"no traceback of the program's: {done.err[-SHOWN:]}")
     check("/runtime/" not in done.err, f"frames of florc's in the program's traceback: {done.err[-SHOWN:]}")
@@ -43,8 +45,7 @@ def _handled(bench: Bench, chance: Random, mode: str, may_end: bool = False) -> 
     """Record with a signal at a random write to the store; the replay must tell the same story."""
     bench.lay("interrupts")
     at = chance.randint(8, 60)
-    world = {"at": at, "act": chance.choice(ACTS), "signal": "SIGINT"}
-    done = bench.record(mode, options=DENSE, world=world)
+    done, _ = bench.record_until(at, chance.choice(ACTS), mode, signal="SIGINT")
     ends = may_end and "Timeout" in done.err  # it came where the program does not catch it
     check(done.code in (0, 1) if ends else done.code == 0, f"exits {done.code}: {done.err[-SHOWN:]}")
     check("florc:" not in done.err, f"florc has something to say: {done.err[-SHOWN:]}")
