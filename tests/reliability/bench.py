@@ -114,9 +114,24 @@ class Bench:
     def command(
         self, *argv: str, world: Mapping[str, Any] | None = None, **options: Any
     ) -> subprocess.Popen[str]:
-        """Start a command of this Python in the program's folder."""
+        """Start a command of this Python in the program's folder; Ctrl-C is not ignored there.
+
+        (A shell lets its background commands ignore it, and they hand that on.)
+        """
+        first = options.pop("preexec_fn", None)
+
+        def begin() -> None:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            if first is not None:
+                first()
+
         env = environment(self.temporary, world) | self.env
-        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
+        streams: dict[str, Any] = {
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.PIPE,
+            "stdin": subprocess.DEVNULL,
+            "preexec_fn": begin,
+        }
         return subprocess.Popen(
             [sys.executable, *argv], cwd=self.home, env=env, text=True, **(streams | options)
         )
