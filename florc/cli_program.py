@@ -92,7 +92,7 @@ def split_program(module: str | None, words: tuple[str, ...]) -> tuple[Target, t
     type=click.Choice(["full", "auto", "off"]),
     default="auto",
     envvar="FLORC_AUDIT",
-    help="Look for state kept in libraries: at each loop, within the overhead (default), or not.",
+    help="Look for state kept in libraries: auto: within the overhead (default); full: at every loop; off.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="No word of florc's own but warnings and errors.")
 @program_arguments

@@ -282,7 +282,10 @@ class LiveState:
         """
         if not self._entry_process:
             raise CannotRestore("its entry state was not kept")
-        return self._put_back(Checkpoint({}, self._entry_process, [], []), self._base_names, frame)
+        try:
+            return self._put_back(Checkpoint({}, self._entry_process, [], []), self._base_names, frame)
+        except StoreError:  # of large arrays and tensors an entry state holds the hash alone
+            raise CannotRestore("what it held then is not kept") from None
 
     def _put_back(
         self, ckpt: Checkpoint, names: list[tuple[str, list[str]]], frame: dict[str, Any]
