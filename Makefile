@@ -41,7 +41,8 @@ lint: $(STAMP)
 	$(BIN)/mypy
 
 faults: $(STAMP)
-	PYTHONPATH=. $(BIN)/python -m tests.reliability.trials --trials $(TRIALS) --workers $(WORKERS) $(FAULTS)
+	PYTHONPATH=. $(BIN)/python -m tests.reliability.trials --trials $(TRIALS) --workers $(WORKERS) \
+		--json $(or $(RESULTS),faults.json) $(FAULTS)
 
 fuzz: $(STAMP)
 	PYTHONPATH=. $(BIN)/python -m tests.fuzz.campaign --minutes $(MINUTES) --seed $(SEED)
