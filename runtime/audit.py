@@ -21,6 +21,7 @@ from time import perf_counter  # the real one, whatever stands in `time` later
 from typing import Any
 
 from . import atoms
+from .live import is_machinery
 from .policy import GRACE_SECONDS
 from .watched import class_key, module_key
 
@@ -30,9 +31,10 @@ SHARE = 0.25  # of the overhead's seconds that the audit may take
 SPACING = 2.0  # later looks at a loop: each after so many times as many executions as the one before
 LONG = 100  # items of a container that are told apart; of longer lists and sets the length must do
 
-# what changes in libraries by itself and is nobody's state
+# what changes in libraries by itself, and what every checkpoint holds anyway (process.py)
 NOISE = frozenset(
     {"~sys", "~os", "~posix", "~nt", "~gc", "~threading", "~linecache", "~warnings", "~builtins", "~inspect"}
+    | {"~logging", "~atexit", "~torch.utils.hooks:RemovableHandle"}
 )
 OWN = ("florc", "xxhash", "dill", "_pytest", "pytest")
 
@@ -220,7 +222,7 @@ class Audit:
         if type(module) is not str or self._is_project(module):
             return False
         top = module.partition(".")[0]
-        return top not in OWN and not top.startswith("_")
+        return top not in OWN and not top.startswith("_") and not is_machinery(module)
 
 
 def _classes() -> Iterable[type]:

@@ -115,7 +115,12 @@ def held_by(obj: Any) -> list[Any]:
     if isinstance(obj, types.GeneratorType) and f"{os.sep}tqdm{os.sep}" in obj.gi_code.co_filename:
         return [item for item in held if hasattr(type(item), "__next__")]
     skipped = (types.CodeType, types.FunctionType, types.FrameType, type)
-    return [item for item in held if not isinstance(item, skipped)]
+    return [item for item in held if not isinstance(item, skipped) and not _is_own(item)]
+
+
+def _is_own(obj: Any) -> bool:
+    """True for a guard: the frame of a generator in the middle of a guarded loop holds it."""
+    return type(obj).__module__.startswith("florc.runtime.")
 
 
 def position(obj: Any, depth: int = 8) -> Any:

@@ -43,10 +43,6 @@ def test_what_the_runtime_noticed_comes_first():
             f"pytest {pytest.__version__} here, 0.1 then",
         ),
         (
-            {"more": {"processor": "pdp11"}},
-            f"another processor: {environment.processor()} here, pdp11 then",
-        ),
-        (
             {"env": {"OMP_NUM_THREADS": "4", "PYTHONHASHSEED": "3"}},
             "other environment variables: OMP_NUM_THREADS",
         ),
@@ -54,6 +50,11 @@ def test_what_the_runtime_noticed_comes_first():
 )
 def test_a_difference_is_named_with_both_sides(facts, wanted):
     assert likely(run(**facts)) == [wanted]
+
+
+def test_another_processor_is_named():
+    wanted = f"another processor: {environment.processor()} here, pdp11 then"
+    assert likely(run(more={"processor": "pdp11"})) == [wanted]
 
 
 def test_another_number_of_threads_is_named():

@@ -56,7 +56,7 @@ def test_workers_print_what_one_process_prints(recorded, count):
     assert (done.code, done.out) == (3, (recorded / "truth").read_text())
     assert done.err.count("between") == 1
     summary = json.loads((recorded / "s.json").read_text())
-    assert summary["exact"] and summary["workers"] == min(count, 6)
+    assert summary["exact"] and min(count, 3) <= summary["workers"] <= min(count, 6)
     assert summary["probes"][0]["fired"] == 90
     assert summary["main_loops"][0]["executed"] == [0, 1, 2, 3, 4, 5]
 
