@@ -16,7 +16,7 @@ import ctypes
 import gc
 import sys
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from time import perf_counter  # the real one, whatever stands in `time` later
 from typing import Any
 
@@ -106,10 +106,10 @@ class Holder:
 
 
 _CONTAINERS = (dict, list, set)
-Container = tuple[str, Any, "Version | None", Any]
+Held = tuple[str, Any, "Version | None", Any]
 
 
-def _has_moved(container: Container) -> bool:
+def _has_moved(container: Held) -> bool:
     _, value, version, items = container
     return version.moved() if version is not None and HAS_VERSIONS else _items(value) != items
 
@@ -145,6 +145,7 @@ class Audit:
         overhead: the user's bound on what recording may add.
         is_project: whether a module's name is one of the project's.
         is_own: whether a function or class is the project's.
+        files: the project's files, those that run under another module's name too.
     """
 
     def __init__(
@@ -153,9 +154,10 @@ class Audit:
         overhead: float,
         is_project: Callable[[str], bool],
         is_own: Callable[[Any], bool],
+        files: Container[str] = (),
     ) -> None:
         self._mode, self._overhead = mode, overhead
-        self._is_project, self._is_own = is_project, is_own
+        self._is_project, self._is_own, self._files = is_project, is_own, files
         self._holders: dict[int, Holder] = {}
         self._known: set[int] = set()  # modules and classes that have been asked for
         self._next: dict[str, int] = {}  # block -> the execution that is looked at next
@@ -209,7 +211,9 @@ class Audit:
             if id(module) not in self._known:
                 self._known.add(id(module))
                 names = getattr(module, "__dict__", None)
-                if type(names) is dict and "._" not in name and self._is_looked_at(name):
+                if type(names) is not dict or names.get("__file__") in self._files:
+                    continue
+                if "._" not in name and self._is_looked_at(name):
                     self._holders[id(names)] = Holder(module_key(name), names)
         for cls in _classes():
             if id(cls) not in self._known:

@@ -164,7 +164,8 @@ class Recorder:
         self.policy = Policy(overhead)
         self.marks = Marks(self.project, self.journal)
         self.snapshots = Snapshots(self.blobs, self.project.is_project)
-        self.audit = Audit(audit, overhead, self.project.is_project, self.project.is_own)
+        project = self.project
+        self.audit = Audit(audit, overhead, project.is_project, project.is_own, project.files)
         self.warn = warn
         self._failed = failed or warn
         self.began = perf_counter()

@@ -1,7 +1,8 @@
-"""Tests sign with a key of their own: they neither make nor use that of whoever runs them."""
+"""Tests sign with a key of their own, and can be interrupted: neither depends on who runs them, and how."""
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,3 +16,10 @@ def key_file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FLORC_KEY_FILE", str(file))
         yield file
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interruptible() -> None:
+    """A job that a script has put in the background ignores Ctrl-C, and so would every program it runs."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
