@@ -31,7 +31,7 @@ def _threads(run: Run) -> list[str]:
 
 def _libraries(run: Run) -> list[str]:
     then = {"python": run.python, **dict(run.more.get("libraries") or {})}
-    now = {"python": environment.python_version(), **environment.library_versions()}
+    now = {"python": environment.python_version(), **environment.versions_of_libraries()}
     other = [name for name in then if name in now and then[name] != now[name]]
     more = f" and {len(other) - MAX_LIBRARIES} more libraries" if len(other) > MAX_LIBRARIES else ""
     words = [f"{name} {now[name]} here, {then[name]} then" for name in other[:MAX_LIBRARIES]]

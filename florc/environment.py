@@ -82,7 +82,7 @@ def torch_threads() -> int | None:
         return None  # half-imported, or not torch at all
 
 
-def library_versions() -> dict[str, str]:
+def versions_of_libraries() -> dict[str, str]:
     """Name -> version of the imported libraries that say theirs."""
     found = {}
     for name, module in list(sys.modules.items()):

@@ -157,7 +157,7 @@ class Recorder:
             finished=datetime.now(timezone.utc).isoformat(),
             torch=environment.torch_version(),
             threads=environment.torch_threads(),
-            libraries=environment.library_versions(),
+            libraries=environment.versions_of_libraries(),
             processor=environment.processor(),
         )
         if messages.on_terminal() and not self._options.quiet:

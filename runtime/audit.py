@@ -178,6 +178,10 @@ class Audit:
         self._next[block] = later
         return True
 
+    def stop(self) -> None:
+        """Look no more."""
+        self._mode = OFF
+
     def look(self) -> dict[str, list[str]]:
         """Key of a module or class -> public names that have changed since the last look.
 

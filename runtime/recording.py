@@ -13,7 +13,7 @@ from typing import Any
 from .appending import Reserve
 from .audit import AUTO, Audit
 from .checkpoint import Snapshots
-from .errors import StoreError
+from .errors import CannotRestore, StoreError
 from .graph import Base
 from .guards import INERT, USEFUL_DEPTH, Guard, OpenLoop, Stack, keeps_locals
 from .journal import JournalWriter
@@ -324,8 +324,14 @@ class Recorder:
         """Make what was found a part of the state; the checkpoints so far lack it."""
         if not found:
             return
-        for key, names in found.items():
-            self.project.watch(key, names)
+        kept = "it is kept from here on; what was kept before is not used"
+        try:
+            for key, names in found.items():
+                self.project.watch(key, names)
+        except CannotRestore:  # a class that no name leads to: without its state no checkpoint is whole
+            kept = "it cannot be kept, and the replay will execute all of it"
+            self.policy.overhead = 0.0
+            self.audit.stop()
         for opened in self.stack.loops:
             assert isinstance(opened, RecordLoop)
             opened.base = None
@@ -335,7 +341,7 @@ class Recorder:
         paths = [f"{key[1:].replace(':', '.')}.{name}" for key, names in found.items() for name in names]
         words = f"{', '.join(sorted(paths))} changed in {loop.block}, though no name of the project holds it"
         self.note(words)
-        self.warn(f"{words}: it is kept from here on; what was kept before is not used")
+        self.warn(f"{words}: {kept}")
 
     def _close_raised(self, loop: OpenLoop) -> None:
         self.journal.add(["Z", loop.block])

@@ -17,7 +17,7 @@ def run(**facts: Any) -> Run:
         "python": environment.python_version(),
         "threads": environment.torch_threads(),
         "env": {"OMP_NUM_THREADS": "1"},
-        "more": {"libraries": environment.library_versions(), "processor": environment.processor()},
+        "more": {"libraries": environment.versions_of_libraries(), "processor": environment.processor()},
     }
     return Run(Path(), "one", "train.py", **{**here, **facts})
 

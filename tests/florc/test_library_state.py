@@ -84,3 +84,17 @@ def test_an_ordinary_program_is_told_nothing(tmp_path):
     done = florc(tmp_path, "record", "--audit", "full", "train.py")
     assert done.code == 0
     assert "florc:" not in done.err
+
+
+def test_a_class_that_no_name_leads_to_costs_the_checkpoints_and_no_value(tmp_path):
+    hidden = (
+        "import colorsys\ncolorsys.made = type('Made', (), {'__module__': 'colorsys', 'count': 0})()\n"
+        "def work(i):\n    type(colorsys.made).count += 1\n    return i\n"
+        "for epoch in range(4):\n    for i in range(5):\n        x = work(i)\n    print(epoch)\n"
+    )
+    recorded, replayed = run(
+        tmp_path, program=hidden, probed=hidden + "print(type(colorsys.made).count)\n"
+    )
+    assert recorded.err.count("colorsys.Made.count changed") == 1
+    assert "it cannot be kept" in recorded.err
+    assert (replayed.code, replayed.out) == (0, "0\n1\n2\n3\n20\n")
