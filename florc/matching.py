@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import symtable
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -104,6 +105,26 @@ def loop_targets(matches: dict[str, FileMatch]) -> dict[str, frozenset[str]]:
                 if block is not None:
                     found[block] = frozenset(names)
     return found
+
+
+def bound_names(matches: dict[str, FileMatch]) -> frozenset[str]:
+    """All names that the edited sources bind outside of expressions: one not among them no loop has."""
+    found: set[str] = set()
+    texts = {file: ast.unparse(ast.parse(one.source)) for file, one in matches.items()}  # of any encoding
+    tables = [symtable.symtable(text, file, "exec") for file, text in texts.items()]
+    while tables:
+        table = tables.pop()
+        tables += table.get_children()
+        if table.get_name() not in _OF_EXPRESSIONS:
+            found.update(
+                name.get_name()
+                for name in table.get_symbols()
+                if name.is_assigned() or name.is_parameter() or name.is_imported()
+            )
+    return frozenset(found)
+
+
+_OF_EXPRESSIONS = frozenset({"listcomp", "setcomp", "dictcomp", "genexpr", "lambda"})
 
 
 def _yields(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, TypeVar
 
-from . import __version__, environment, gitinfo, messages, project, relocating, runner, startup, trust
+from . import __version__, environment, gitinfo, messages, project, relocating, runner, startup, trust, units
 from .cache import CodeCache
 from .errors import EXIT_USAGE, FlorcError
 from .hook import Hooks, Source
@@ -59,6 +59,7 @@ class Recorder:
         self._loader = RecordLoader(CodeCache(store, self._key))
         self._run: runs.Run | None = None
         self._told = False
+        self._kept = (0, 0.0)  # checkpoints, and seconds they took
 
     def hooks(self) -> Hooks:
         """What the runner calls."""
@@ -138,6 +139,7 @@ class Recorder:
         def close() -> int:
             from .runtime import session
 
+            self._kept = session.kept()
             return int(session.finish(exit_code, error))
 
         code = self._fenced(close, default=exit_code)
@@ -161,9 +163,16 @@ class Recorder:
             processor=environment.processor(),
         )
         if messages.on_terminal() and not self._options.quiet:
-            messages.say(
-                f"recorded as {self._run.run}; add print lines, then: florc replay {_words(self._options)}"
-            )
+            self._tell(self._run)
+
+    def _tell(self, run: runs.Run) -> None:
+        """One line on what was kept, what it took, and what to do with it."""
+        count, seconds = self._kept
+        size = units.size(sum(entry.stat().st_size for entry in run.folder.iterdir()))
+        kept = f"{count} checkpoint{'s' * (count != 1)}, {size}, {seconds:.1f} s of overhead"
+        messages.say(
+            f"recorded as {run.run}: {kept}; add print lines, then: florc replay {_words(self._options)}"
+        )
 
     def abandon(self) -> None:
         """Remove the run of a program that never started."""

@@ -29,7 +29,7 @@ from . import (
 )
 from .errors import EXIT_INEXACT, EXIT_REFUSED, FlorcError
 from .hook import Hooks, Source, plain
-from .matching import FileMatch, carried, edits_of, loop_targets, match_project
+from .matching import FileMatch, bound_names, carried, edits_of, loop_targets, match_project
 from .options import ReplayOptions, Target
 from .project import Project
 from .recording import script_id
@@ -144,7 +144,9 @@ def prepare(run: runs.Run, folder: str, options: ReplayOptions) -> Prepared:
         raise FlorcError(message, hint=f"replay without {option}")
     window = Window()
     if options.at is not None:
-        window = selection.select(options.at, script, edits, loop_targets(matches))
+        window = selection.select(
+            options.at, script, edits, loop_targets(matches), bound_names(matches)
+        )
     return Prepared(run, script, matches, edits, window, flaws)
 
 

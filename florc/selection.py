@@ -18,7 +18,11 @@ _BLOCK = re.compile(r"(.+::.*(?:for|while)#\d+)(?:~\d+)?:(.+)")
 
 
 def select(
-    words: str, script: Script, edits: Edits, targets: Mapping[str, frozenset[str]] = MappingProxyType({})
+    words: str,
+    script: Script,
+    edits: Edits,
+    targets: Mapping[str, frozenset[str]] = MappingProxyType({}),
+    bound: frozenset[str] | None = None,
 ) -> Window:
     """The iterations that `words` names; FlorcError (usage) where it names none.
 
@@ -27,6 +31,7 @@ def select(
 
     Args:
         targets: block id -> names that its `for` statement sets.
+        bound: all names that the program binds; None: not known.
     """
     block, words = _split_block(words)
     numbers = _the_loops(script, block, edits)
@@ -37,6 +42,7 @@ def select(
     names = {name for one in iterations for name in one.values} - inside
     names = names.union(*(targets.get(block, ()) for block in mains))
     inner = [part for part in parts if (named := _NAMED.fullmatch(part)) and named[1] not in names]
+    _check_bound(inner, bound, inside)
     chosen: dict[int, set[int]] = {number: set() for number in numbers}
     for part in [part for part in parts if part not in inner] or [":"]:
         found = {number: _part(part, script.main_loops[number]) for number in numbers}
@@ -49,6 +55,15 @@ def select(
     if inner and not any(one.blocks for one in iterations):
         raise _usage(f"--at {inner[0]}: no iteration had such a value, and there are no loops inside")
     return Window(selected, inner=tuple(map(_inner, inner)))
+
+
+def _check_bound(parts: list[str], bound: frozenset[str] | None, inside: frozenset[str]) -> None:
+    """A usage error for a name that nothing in the program binds: no loop will ever have it."""
+    for part in parts:
+        name = part.partition("=")[0].strip()
+        if bound is not None and name not in bound:
+            hint = f"the loops inside go over {', '.join(sorted(inside))}" if inside else ""
+            raise _usage(f"--at {part}: no loop of the program has a name {name}", hint)
 
 
 def _inner(part: str) -> Values:

@@ -30,6 +30,10 @@ class Clock:
     def seconds(self) -> float:
         return self._read() - self._began
 
+    def until(self, moment: float) -> float:
+        """Seconds from the beginning to a moment of the same counter; 0 for one that was not."""
+        return max(moment - self._began, 0.0)
+
 
 def report(
     prepared: Prepared, tally: Any, reason: str, clock: Clock, file: str | None, variables: dict[str, str]
@@ -49,7 +53,7 @@ def report(
         for cause in tally.causes:
             messages.say(f"a likely cause: {cause}")
     if file is not None:
-        write(summary(prepared, tally, reason, clock.seconds()), file)
+        write(summary(prepared, tally, reason, clock), file)
 
 
 def verdict(run: Run, tally: Any) -> None:
@@ -60,8 +64,8 @@ def verdict(run: Run, tally: Any) -> None:
     click.echo(f"{run.run} of {run.script} {repeats}: {states} and {writes} as recorded")
 
 
-def summary(prepared: Prepared, tally: Any, reason: str, total: float) -> dict[str, Any]:
-    """The summary of DESIGN: what was executed, restored, compared."""
+def summary(prepared: Prepared, tally: Any, reason: str, clock: Clock) -> dict[str, Any]:
+    """The summary of DESIGN: what was executed, restored, compared; how long each took."""
     probes = [
         {"file": name, "line": probe.line, "text": probe.text, "fired": _fired(tally, name, probe)}
         for name, found in prepared.matches.items()
@@ -92,18 +96,25 @@ def summary(prepared: Prepared, tally: Any, reason: str, total: float) -> dict[s
                 "clocks": tally.output_clocks,
             },
         },
-        "seconds": {
-            "setup": 0.0,
-            "restore": round(tally.restore_seconds, 4),
-            "execute": round(total - tally.restore_seconds, 4),
-            "total": round(total, 4),
-        },
+        "seconds": _seconds(tally, clock),
         "refused": [],
         "started_again": reason,
         "problems": list(tally.problems),
         "causes": list(tally.causes),
         "notes": list(tally.notes),
     }
+
+
+def _seconds(tally: Any, clock: Clock) -> dict[str, float]:
+    """Seconds until the first main loop (0 where there is none), of restoring, and the rest."""
+    setup, total = clock.until(tally.loops_began), clock.seconds()
+    parts = {
+        "setup": setup,
+        "restore": tally.restore_seconds,
+        "execute": total - setup - tally.restore_seconds,
+        "total": total,
+    }
+    return {name: round(seconds, 4) for name, seconds in parts.items()}
 
 
 def _fired(tally: Any, file: str, probe: Any) -> int:

@@ -18,11 +18,31 @@ from .runtime.store import BlobReader
 
 @dataclass(frozen=True)
 class Verdict:
-    """What reading every payload of a run showed."""
+    """What reading everything of a run showed.
+
+    size: bytes of the payloads that are whole.
+    record: what is wrong with the description and the journal, in words. damaged: payloads, each in words.
+    missing: payloads that the journal counts and the index does not name.
+    """
 
     payloads: int
-    size: int  # bytes
-    faults: tuple[str, ...]
+    size: int
+    record: tuple[str, ...] = ()
+    damaged: tuple[str, ...] = ()
+    missing: int = 0
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """All of them, in words."""
+        missing = (f"{self.missing} payloads are missing",) if self.missing else ()
+        return self.record + self.damaged + missing
+
+    def words(self) -> str:
+        """The line that sums it up."""
+        counts = ((len(self.damaged), "damaged"), (self.missing, "missing"))
+        lost = ", ".join(f"{count} {what}" for count, what in counts if count)
+        record = "; but the record itself is not whole" if self.record else ""
+        return f"{self.payloads} payloads, {self.size} bytes, {lost or 'all as they were written'}{record}"
 
 
 def verify(name: str | None, store_name: str | None, rerun: bool) -> int:
@@ -33,10 +53,7 @@ def verify(name: str | None, store_name: str | None, rerun: bool) -> int:
     for fault in verdict.faults:
         click.echo(f"{run.run}: {fault}")
     if not rerun:
-        click.echo(
-            f"{run.run}: {verdict.payloads} payloads, {verdict.size} bytes, "
-            + (f"{len(verdict.faults)} damaged" if verdict.faults else "all as they were written")
-        )
+        click.echo(f"{run.run}: {verdict.words()}")
         return EXIT_INEXACT if verdict.faults else 0
     return _rerun(run, store)
 
@@ -55,16 +72,16 @@ def read_all(run: runs.Run) -> Verdict:
     """Read and check the journal and every payload of a run."""
     read = journal.read(run.folder, run.seal)
     reader = BlobReader(run.folder, run.seal)
-    faults, size = list(trust.flaws(run, read)), 0
+    damaged, size = [], 0
     for key in reader.keys():  # noqa: SIM118 (no mapping)
         try:
             size += len(reader.get(key))
         except StoreError as error:
-            faults.append(error.message)
-    missing = max((event[3] for event in read.events if event[0] == "E"), default=0) - len(reader.keys())
-    if missing > 0:
-        faults.append(f"{missing} payloads are missing")
-    return Verdict(len(reader.keys()), size, tuple(faults))
+            damaged.append(error.message)
+    reader.close()
+    count = len(reader.keys())
+    missing = max((event[3] for event in read.events if event[0] == "E"), default=0) - count
+    return Verdict(count, size, trust.flaws(run, read), tuple(damaged), max(missing, 0))
 
 
 def _rerun(run: runs.Run, store: Path) -> int:

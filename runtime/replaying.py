@@ -187,6 +187,7 @@ class Replayer:
     def _enter_main(self, loop: ReplayLoop) -> None:
         run = loop.run
         loop.number = self._main_numbers[run.start]
+        self.tally.loops_began = self.tally.loops_began or perf_counter()
         loop.wanted = self._wanted(loop)
         if loop.wanted or self.wish.scratch:
             return

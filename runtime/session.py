@@ -452,6 +452,14 @@ def snapshot(found: Any, alias: str) -> Any:
     return shown.snapshot(found, alias, sys._getframe(1), apart=isinstance(_active, _Replaying))
 
 
+def kept() -> tuple[int, float]:
+    """How many checkpoints the recording has taken, and the seconds it has taken from the program."""
+    if not isinstance(_active, _Recording):
+        return 0, 0.0
+    policy = _active.run.policy
+    return sum(costs.checkpoints for costs in policy.blocks.values()), policy.spent
+
+
 def finish(code: int, error: BaseException | None = None) -> int:
     """End the session; the exit code of the process. A replay that must begin again does not return."""
     with calm:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -146,6 +150,33 @@ def test_recorded_runs_are_listed_shown_and_removed(folder, ask):
     assert ask("runs", "rm", "first", "nowhen")[0] == 69
     assert ask("runs", "rm", "first", "second") == (0, "", "")
     assert ask("runs", "ls")[:2] == (0, "")
+
+
+def on_a_terminal(folder: Path, *words: str) -> str:
+    """What florc writes to standard error where that is a terminal."""
+    ours, theirs = pty.openpty()
+    done = subprocess.run(
+        [sys.executable, "-m", "florc", *words], cwd=folder, env=environment(), stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=theirs, timeout=120, check=True,
+    )  # fmt: skip
+    assert done.returncode == 0
+    os.close(theirs)
+    os.set_blocking(ours, False)
+    with open(ours, "rb", closefd=True, buffering=0) as stream:
+        try:
+            return (stream.read(4096) or b"").decode()
+        except OSError:  # Linux's word for: nobody has written, and nobody will
+            return ""
+
+
+def test_a_record_says_on_a_terminal_what_it_kept(folder):
+    told = on_a_terminal(folder, "record", "--overhead", "1", "--name", "one", "train.py")
+    pattern = (
+        r"florc: recorded as one: [1-9]\d* checkpoints?, [\d.]+ (kB|bytes), \d+\.\d s of overhead; "
+        r"add print lines, then: florc replay train\.py\r\n"
+    )
+    assert re.fullmatch(pattern, told), told
+    assert on_a_terminal(folder, "record", "-q", "--name", "two", "train.py") == ""
 
 
 def test_a_taken_name_is_refused_before_the_program_runs(folder):

@@ -157,6 +157,17 @@ def nested(*values: dict[str, Any]) -> list[Any]:
     return [["L", MAIN], *rows, ["X", "end", 1.0, None, QUIET]]
 
 
+def test_a_name_that_the_program_does_not_bind_is_a_usage_error():
+    rows = [["L", MAIN], ["I", 0, {"epoch": 0}, None, QUIET], ["L", INNER], ["X", "end", 1.0, None, QUIET]]
+    run = script(rows)
+    bound = frozenset({"epoch", "step", "batch"})
+    words = r"--at stpe=4: no loop of the program has a name stpe.*over step"
+    with pytest.raises(FlorcError, match=words) as seen:
+        select("0, stpe=4", run, Edits(), {INNER: frozenset({"step"})}, bound)
+    assert seen.value.exit_code == EXIT_USAGE
+    assert select("0, batch=4", run, Edits(), {}, bound).inner == (Values("batch", "4"),)
+
+
 @pytest.mark.parametrize(
     ("words", "iterations", "inner"),
     [

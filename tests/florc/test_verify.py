@@ -70,6 +70,35 @@ def test_verify_reads_every_payload_and_names_what_is_damaged(tmp_path):
     assert done.out.endswith(" 1 damaged\n")
 
 
+def test_verify_tells_a_damaged_journal_from_damaged_payloads(tmp_path):
+    recorded(tmp_path, FILES)
+    journal = tmp_path / ".florc" / "runs" / "one" / "journal.jsonl"
+    data = journal.read_bytes()
+    journal.write_bytes(data[:-300] + bytes([data[-300] ^ 1]) + data[-299:])
+    done = florc(tmp_path, "verify", "one")
+    assert done.code == 65
+    assert "journal.jsonl is damaged between byte" in done.out
+    assert done.out.endswith("all as they were written; but the record itself is not whole\n")
+    index = journal.with_name("data.idx")
+    index.write_bytes(b"".join(index.read_bytes().splitlines(keepends=True)[:-2]))
+    journal.write_bytes(data)
+    assert florc(tmp_path, "verify", "one").out.endswith("bytes, 2 missing\n")
+
+
+def test_the_summary_parts_the_seconds_at_the_first_main_loop(tmp_path):
+    slow = TRAIN.replace("log = []", "import time; time.sleep(0.4)\nlog = []")
+    recorded(tmp_path, {**FILES, "train.py": slow})
+    assert florc(tmp_path, "replay", "--summary", "s.json", "train.py").code == 0
+    seconds = summary(tmp_path)["seconds"]
+    assert 0.4 <= seconds["setup"] < seconds["total"]
+    parts = seconds["setup"] + seconds["restore"] + seconds["execute"]
+    assert parts == pytest.approx(seconds["total"], abs=0.001)
+    lay(tmp_path, {"flat.py": "print(1)\n"})
+    florc(tmp_path, "record", "flat.py")
+    florc(tmp_path, "replay", "--summary", "s.json", "flat.py")
+    assert summary(tmp_path)["seconds"]["setup"] == 0
+
+
 def test_verify_of_nothing_is_refused(tmp_path):
     done = florc(tmp_path, "verify")
     assert (done.code, done.out) == (69, "")
