@@ -179,11 +179,11 @@ class Bench:
         truth = self.truth(version, *args)
         return self.replayed(version, lambda done: judged(done, truth, printed))
 
-    def replayed(self, version: str, judge: Callable[[Outcome], str]) -> str:
+    def replayed(self, version: str, judge: Callable[[Outcome], str], *options: str) -> str:
         """Replay with the probes of `version`; the judge's verdict. Nothing may be touched or left behind."""
         self.put(version)
         before = self.files()
-        verdict = judge(self.replay())
+        verdict = judge(self.replay(*options))
         touched = sorted({name for name, _ in set(self.files().items()) ^ set(before.items())})
         check(not touched, f"the replay touched {touched}")
         litter = sorted(path.name for path in self.temporary.glob("florc*"))
