@@ -19,7 +19,7 @@ from tests.warm import NUMPY, TORCH, Warm
 from .oracle import REFUSED, RESTARTED, RIGHT, TOLD, VOID, WRONG, check
 from .probing import Prober
 from .programs import ProgramMaker
-from .text import EDITED, RECORDED, TRUTH, Program, of_iterations, of_probes, parse
+from .text import EDITED, MARKED, RECORDED, TRUTH, Program, of_iterations, of_probes, parse
 
 pytestmark = pytest.mark.program
 
@@ -100,6 +100,15 @@ def test_programs_and_their_probed_versions_parse_and_survive_being_written() ->
         for version in (RECORDED, EDITED, TRUTH):
             for name, text in program.files(version).items():
                 compile(text, name, "exec")
+
+
+def test_the_versions_that_tell_the_truth_have_the_line_numbers_of_the_edited_one() -> None:
+    lines = ("for k in f():", "    print(TOP)  #@", "    probe(k)  #+", "    undo()  #=", "    print(k)")
+    program = Program(lines)
+    found = [program.files(one)["train.py"].splitlines() for one in (RECORDED, EDITED, TRUTH, MARKED)]
+    assert [len(lines) for lines in found] == [2, 5, 5, 5]
+    assert [[number for number, line in enumerate(lines) if line] for lines in found] == [
+        [0, 1], [0, 2, 4], [0, 2, 3, 4], [0, 1, 2, 3, 4]]
 
 
 def test_an_oracle_that_sees_a_wrong_replay_says_so(servers: Servers, tmp_path: Path) -> None:

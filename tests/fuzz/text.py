@@ -47,6 +47,8 @@ class Program:
                 found[name].append(line)
             elif version in _SHOWN_IN[mark.group(1)]:
                 found[name].append(line[: mark.start()])
+            elif version != RECORDED:
+                found[name].append("")  # a text may show line numbers: those of the edited version are wanted
         return {name: "\n".join(lines) + "\n" for name, lines in found.items()}
 
     @property
