@@ -2,6 +2,7 @@
 import os
 import signal
 import sys
+import time
 
 import torch
 from torch.utils.data import DataLoader, Dataset
@@ -35,6 +36,7 @@ for epoch in range(6):
             whole = number == len(loader) - 1
             if epoch == 3 and number == 2 and sys.argv[1] == "kill":
                 os.kill(batches._workers[0].pid, signal.SIGKILL)
+                time.sleep(60)  # torch raises from its handler of SIGCHLD: in here, however busy the machine
     except (RuntimeError, OSError, EOFError):
         print("a worker was lost", flush=True)
         lost += 1
