@@ -109,7 +109,7 @@ def _choose(cls: type) -> Kind:
         return _LOGGER
     if any(klass.__module__.partition(".")[0] == "tqdm" for klass in cls.__mro__):
         return _BAR
-    if reaches_outside(cls.__module__):
+    if reaches_outside(cls):
         return _MACHINERY
     if is_live(cls):
         return _LIVE

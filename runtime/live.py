@@ -407,12 +407,14 @@ class Machinery(Kind):
 # packages whose objects have a part outside this process, and modules of them whose objects have none
 OUTSIDE = ("multiprocessing", "concurrent.futures", "subprocess", "socket", "asyncio", "_multiprocessing")
 NOT_OUTSIDE = ("multiprocessing.context",)
+PROCESS = "multiprocessing.process"  # what all kinds of processes come from, those of a context too
 
 
-def reaches_outside(module: str) -> bool:
-    """True for classes of a module whose objects have a part outside this process."""
+def reaches_outside(cls: type) -> bool:
+    """True for classes whose objects have a part outside this process."""
+    module = cls.__module__
     outside = any(module == name or module.startswith(name + ".") for name in OUTSIDE)
-    return outside and module not in NOT_OUTSIDE
+    return (outside and module not in NOT_OUTSIDE) or any(base.__module__ == PROCESS for base in cls.__mro__)
 
 
 class LostKind(Kind):

@@ -119,6 +119,16 @@ RIGHT = {
         "    pool.join()\n",
         "    pool.join()\n    print('probe')\n",
     ),
+    "processes that a name holds at an iteration's end": Row(
+        "import multiprocessing as mp\nclass Own(mp.Process):\n    pass\nif __name__ == '__main__':\n"
+        "    for epoch in range(3):\n"
+        "        both = [mp.get_context('fork').Process(target=work, args=(epoch,)), Own()]\n"
+        "        for one in both:\n            one.start()\n"
+        "        for one in both:\n            one.join()\n"
+        "        print(both[0].exitcode)\n",
+        "        print(both[0].exitcode)\n",
+        "        print(both[0].exitcode)\n        print('probe')\n",
+    ),
     "a probe in a loop that calls only in its iterable": Row(
         "def numbers():\n    for i in range(3):\n        yield work(i)\n"
         "total = 0\nfor x in numbers():\n    total += x\nprint(total)\n",
