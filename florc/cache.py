@@ -7,6 +7,8 @@ import hmac
 import marshal
 import os
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 from types import CodeType
 
@@ -18,6 +20,8 @@ FOLDER = "cache"
 SUFFIX = ".code"
 # a project of a few hundred modules stays whole; beyond it the entries used longest ago go
 MAX_ENTRIES = 1024
+UNUSED_SECONDS = 30 * 24 * 3600  # `florc runs gc` removes what no run has used for so long
+_ASIDE_SECONDS = 24 * 3600  # an entry is written within moments; what is older a kill has left half-written
 _DIGEST_SIZE = 16
 
 
@@ -83,6 +87,17 @@ class CodeCache:
             entries.sort(key=lambda entry: entry.stat().st_mtime)
             for entry in entries[: len(entries) - MAX_ENTRIES]:
                 entry.unlink(missing_ok=True)
+
+
+def stale(store: Path) -> list[Path]:
+    """The entries of a store's cache that are hardly used any more: of edited sources, of other versions."""
+    found = []
+    for entry in sorted((store / FOLDER).glob("*" + SUFFIX + "*")):
+        with suppress(OSError):
+            limit = UNUSED_SECONDS if entry.name.endswith(SUFFIX) else _ASIDE_SECONDS
+            if time.time() - entry.lstat().st_mtime > limit:
+                found.append(entry)
+    return found
 
 
 def _transforms_state() -> str:

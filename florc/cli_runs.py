@@ -1,4 +1,4 @@
-"""The commands that look at, tidy and share the recorded runs: runs ls, show, rm, export, import; verify."""
+"""The commands about recorded runs: runs ls, show, rm, gc, export, import; verify."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from . import messages, project
+from . import messages, project, units
 from .errors import EXIT_REFUSED
 from .runtime import runs as store_runs
 from .runtime.runs import Run
@@ -23,7 +23,7 @@ def _store_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group()
 def runs() -> None:
-    """List, show, remove and share recorded runs."""
+    """List, show, tidy and share recorded runs."""
 
 
 @runs.command("ls")
@@ -73,6 +73,36 @@ def rm(names: tuple[str, ...], store: str | None) -> int:
     for found in [store_runs.existing(folder, name) for name in names]:  # all of them, before the first goes
         store_runs.remove(found)
     return 0
+
+
+@runs.command()
+@click.option(
+    "--keep", type=click.IntRange(min=1), metavar="N",
+    help="Remove all but the newest N runs of each script; beside the other options: never remove these.",
+)  # fmt: skip
+@click.option("--older-than", type=units.parse_age, metavar="AGE", help="Remove runs older than 30d, 8w.")
+@click.option(
+    "--max-size", type=units.parse_size, metavar="SIZE",
+    help="Remove the oldest runs until the store has no more than 500MB, 2GiB.",
+)  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="Only tell what would be done.")
+@_store_option
+def gc(
+    keep: int | None, older_than: float | None, max_size: int | None, dry_run: bool, store: str | None
+) -> Callable[[], int]:
+    """Free what no run needs: what killed commands left, cached code that is not used any more.
+
+    With options, remove runs too: those that any option asks for, save those that --keep protects. Runs that
+    are being recorded or replayed stay.
+    """
+
+    def work() -> int:
+        from . import collecting
+        from .choosing import Wanted
+
+        return collecting.collect(project.store_folder(store), Wanted(keep, older_than, max_size), dry_run)
+
+    return work
 
 
 @runs.command()

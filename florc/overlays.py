@@ -45,10 +45,26 @@ def remove(folder: Path) -> None:
 def sweep() -> None:
     """Take away the folders of this user's replays that were killed."""
     for folder in Path(scratch.folder()).glob(PREFIX + "*"):
+        take_away(folder)
+
+
+def abandoned() -> list[Path]:
+    """The folders that a sweep would take away."""
+    found = []
+    for folder in sorted(Path(scratch.folder()).glob(PREFIX + "*")):
         lock = _lock(folder)
         if lock is not None:
-            shutil.rmtree(folder, ignore_errors=True)
             os.close(lock)
+            found.append(folder)
+    return found
+
+
+def take_away(folder: Path) -> None:
+    """Take a folder away, unless its replay lives."""
+    lock = _lock(folder)
+    if lock is not None:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(lock)
 
 
 def _lock(folder: Path) -> int | None:

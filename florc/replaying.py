@@ -15,6 +15,7 @@ from typing import Any
 
 from . import (
     environment,
+    locks,
     messages,
     overlays,
     planning,
@@ -74,6 +75,7 @@ def _replay(options: ReplayOptions) -> int:
     store = project.store_folder(options.store)
     trust.check_store(store)
     run = _find(options, store)
+    locks.share(run.folder)
     startup.pin_hash_seed(run.hash_seed)
     prepared = prepare(run, folder, options)
     share = workers.own_share()

@@ -88,10 +88,18 @@ def import_run(options: ImportOptions) -> int:
 
 
 def _forget_stale(home: Path) -> None:
-    """Remove what killed imports left; a run that was about to be replaced stays."""
-    for entry in (home / runs.FOLDER).glob(TEMPORARY + "*"):
-        if time.time() - entry.lstat().st_mtime > STALE_SECONDS and not (entry / REPLACED).exists():
-            shutil.rmtree(entry, ignore_errors=True)
+    """Remove what killed imports left."""
+    for entry in stale(home):
+        shutil.rmtree(entry, ignore_errors=True)
+
+
+def stale(home: Path) -> list[Path]:
+    """The folders that killed imports left; one with a run that was about to be replaced stays."""
+    return [
+        entry
+        for entry in sorted((home / runs.FOLDER).glob(TEMPORARY + "*"))
+        if time.time() - entry.lstat().st_mtime > STALE_SECONDS and not (entry / REPLACED).exists()
+    ]
 
 
 class _Import:

@@ -38,3 +38,11 @@ def size(count: int) -> str:
         del units[0]
     exact = units[0] == "bytes" or value >= 9.95
     return f"{value:.{0 if exact else 1}f} {units[0]}"
+
+
+def age(seconds: float) -> str:
+    """Seconds in one word: `90 s`, `5 h`, `45 days`."""
+    for unit, length in (("days", 24 * 3600), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} s"

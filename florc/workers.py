@@ -27,6 +27,8 @@ from .runtime.window import Part, Window
 
 VARIABLE = "FLORC_REPLAY_SHARE"  # what a worker is told: its window, and where its summary goes
 ATTEMPTS = 2  # a worker that dies is started once more
+PREFIX = "florc-workers-"
+STALE_SECONDS = 24 * 3600  # workers that have written nothing for so long were killed with their master
 POLL_S = 0.02  # between looks at what the workers have written
 STEP_SECONDS = 1e-3  # for an iteration whose time the record does not have
 
@@ -175,7 +177,7 @@ class Worker:
 
 def run(parts: list[Window]) -> tuple[int, dict[str, Any]]:
     """Run a worker for each window, print their text in order; (exit code, merged summary)."""
-    with tempfile.TemporaryDirectory(prefix="florc-workers-") as folder, contextlib.ExitStack() as stack:
+    with tempfile.TemporaryDirectory(prefix=PREFIX) as folder, contextlib.ExitStack() as stack:
         workers = [Worker(Path(folder), number, window) for number, window in enumerate(parts)]
         for worker in workers:
             stack.callback(_end, worker)
@@ -184,6 +186,17 @@ def run(parts: list[Window]) -> tuple[int, dict[str, Any]]:
         merged = merge([worker.summary() for worker in workers if not worker.died])
         code = EXIT_INEXACT if EXIT_INEXACT in codes else codes[-1]
         return code, merged
+
+
+def abandoned() -> list[Path]:
+    """This user's folders of workers that were killed."""
+    found = []
+    for folder in sorted(Path(tempfile.gettempdir()).glob(PREFIX + "*")):
+        with contextlib.suppress(OSError):
+            touched = max(entry.lstat().st_mtime for entry in (folder, *folder.iterdir()))
+            if folder.lstat().st_uid == os.geteuid() and time.time() - touched > STALE_SECONDS:
+                found.append(folder)
+    return found
 
 
 def _end(worker: Worker) -> None:
