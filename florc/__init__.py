@@ -5,7 +5,8 @@ What enters is a command line, what leaves is the script's own output and exit c
 or `replaying` (the steps of the two); both run the program through `runner` ("behave like
 python" in one file) and `hook` (the modules it imports). `project` says what belongs to the
 user's project, `cache` keeps instrumented code, `errors` and `messages` hold florc's own words.
-Of the recorded runs, `sharing` exports and imports, `collecting` frees bytes (`choosing` says which runs go).
+Of the recorded runs, `describing` tells what they keep, `sharing` exports and imports, `collecting` frees
+bytes (`choosing` says which runs go).
 
 This module is imported by every instrumented program and must stay import-light: names load on first use.
 """

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import datetime
 from typing import Any
 
 import click
 
-from . import messages, project, units
+from . import describing, messages, project, units
 from .errors import EXIT_REFUSED
 from .runtime import runs as store_runs
 from .runtime.runs import Run
@@ -35,9 +34,9 @@ def list_runs(store: str | None, as_json: bool) -> int:
     found = store_runs.all_runs(folder)
     if as_json:
         for run in found:
-            click.echo(json.dumps(_description(run)))
+            click.echo(json.dumps(describing.facts(run)))
     elif found:
-        for line in _table([COLUMNS, *(_row(run) for run in found)]):
+        for line in describing.table([COLUMNS, *(_row(run) for run in found)]):
             click.echo(line)
     for name, fault in store_runs.unreadable(folder):
         messages.warning(f"{name}: {fault.message}; {fault.hint}")
@@ -49,8 +48,9 @@ def list_runs(store: str | None, as_json: bool) -> int:
 @runs.command()
 @click.argument("run", required=False)
 @_store_option
-def show(run: str | None, store: str | None) -> int:
-    """Show all that is known of a run (default: the newest), as JSON."""
+@click.option("--json", "as_json", is_flag=True, help="All that is known of it, as one JSON object.")
+def show(run: str | None, store: str | None, as_json: bool) -> int:
+    """Show what a run (default: the newest) is and keeps."""
     folder = project.store_folder(store)
     if run is None:
         found = store_runs.all_runs(folder)
@@ -60,7 +60,11 @@ def show(run: str | None, store: str | None) -> int:
         chosen = found[-1]
     else:
         chosen = store_runs.load(folder, run)
-    click.echo(json.dumps(_description(chosen), indent=1))
+    if as_json:
+        click.echo(json.dumps(describing.everything(chosen), indent=1))
+        return 0
+    for line in describing.lines(chosen):
+        click.echo(line)
     return 0
 
 
@@ -154,37 +158,8 @@ def verify(run: str | None, rerun: bool, store: str | None) -> Callable[[], int]
     return work
 
 
-def _description(run: Run) -> dict[str, Any]:
-    return {**store_runs.facts(run), "folder": str(run.folder), "status": run.state}
-
-
 def _row(run: Run) -> tuple[str, ...]:
-    program = f"-m {run.script}" if run.module else run.script
     code = "" if run.exit_code is None else str(run.exit_code)
-    return (run.run, program, run.state, code, _local(run.started), _took(run))
-
-
-def _local(stamp: str) -> str:
-    """A recorded moment on the reader's clock."""
-    try:
-        return f"{datetime.fromisoformat(stamp).astimezone():%Y-%m-%d %H:%M:%S}"
-    except ValueError:
-        return stamp
-
-
-def _took(run: Run) -> str:
-    try:
-        seconds = (
-            datetime.fromisoformat(run.finished or "") - datetime.fromisoformat(run.started)
-        ).total_seconds()
-    except ValueError:
-        return ""
-    minutes, rest = divmod(seconds, 60)
-    return f"{int(minutes)}:{rest:04.1f}" if minutes else f"{seconds:.1f} s"
-
-
-def _table(rows: list[tuple[str, ...]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
+    return (
+        run.run, describing.program(run), run.state, code, describing.local(run.started), describing.took(run)
+    )  # fmt: skip

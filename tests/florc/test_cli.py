@@ -144,9 +144,9 @@ def test_recorded_runs_are_listed_shown_and_removed(folder, ask):
         "first",
         "second",
     ]
-    shown = json.loads(ask("runs", "show", "first")[1])
+    shown = json.loads(ask("runs", "show", "first", "--json")[1])
     assert (shown["argv"], shown["exit_code"], shown["module"]) == (["--epochs", "3"], 0, False)
-    assert json.loads(ask("runs", "show")[1])["run"] == "second"
+    assert json.loads(ask("runs", "show", "--json")[1])["run"] == "second"
     assert ask("runs", "rm", "first", "nowhen")[0] == 69
     assert ask("runs", "rm", "first", "second") == (0, "", "")
     assert ask("runs", "ls")[:2] == (0, "")
@@ -199,7 +199,7 @@ def test_a_taken_name_is_refused_before_the_program_runs(folder):
 def test_a_run_says_how_it_ended(folder, ask, end, status, code):
     lay(folder, {"train.py": LOOP + end + "\n"})
     florc(folder, "record", "train.py")
-    shown = json.loads(ask("runs", "show")[1])
+    shown = json.loads(ask("runs", "show", "--json")[1])
     assert (shown["status"], shown["exit_code"]) == (status, code)
 
 
@@ -211,7 +211,7 @@ def test_a_run_keeps_what_it_may_depend_on_and_no_secrets(folder, ask):
     )
     env = environment(HF_TOKEN="hidden", CUDA_API_KEY="hidden", OMP_NUM_THREADS="1", RANK="1", WORLD_SIZE="2")
     florc(folder, "record", "train.py", env=env)
-    shown = json.loads(ask("runs", "show")[1])
+    shown = json.loads(ask("runs", "show", "--json")[1])
     head = subprocess.run(
         ["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True
     ).stdout.strip()
@@ -287,7 +287,7 @@ def test_importing_florc_imports_next_to_nothing():
 def test_a_forked_child_records_nothing(folder, ask):
     lay(folder, {"train.py": LOOP + "import os, sys\nif not os.fork():\n    sys.exit(4)\nos.wait()\n"})
     florc(folder, "record", "train.py")
-    assert json.loads(ask("runs", "show")[1])["exit_code"] == 0
+    assert json.loads(ask("runs", "show", "--json")[1])["exit_code"] == 0
 
 
 def test_a_link_to_the_script_names_the_same_program(folder, ask):

@@ -115,7 +115,7 @@ def test_a_foreign_run_is_refused_and_says_why_and_comes_in_on_request(mine, oth
     wanted = other.plain()
     done = other.florc("replay", "train.py")
     assert (done.code, done.out.decode(), done.err) == (0, wanted, b"")
-    shown = json.loads(other.florc("runs", "show", "one").out)
+    shown = json.loads(other.florc("runs", "show", "--json", "one").out)
     assert shown["imported_from"]["trusted"] is True
     assert shown["imported_from"]["run"] == "one" and shown["imported_from"]["user"] == shown["user"]
     assert other.florc("verify", "one").code == 0
