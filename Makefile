@@ -9,7 +9,7 @@ MINUTES ?= 60
 SEED ?= 1
 TRIALS ?= 50
 
-.PHONY: help test lint cases faults fuzz fuzz-bytes sweep demo clean
+.PHONY: help test lint cases faults fuzz fuzz-bytes sweep demo bench clean
 
 help:
 	@echo "make demo    record a sample, add a probe to a copy of it, replay it"
@@ -20,6 +20,7 @@ help:
 	@echo "make fuzz    generated programs against plain Python: MINUTES=60 SEED=1"
 	@echo "make fuzz-bytes  what reads bytes, guided by coverage: MINUTES=60"
 	@echo "make sweep   a probe at every statement position of the samples and cases: SWEEP='digits_cnn --every 3'"
+	@echo "make bench   what florc costs and saves, measured: BENCH='--quick --workloads masked_lm'"
 	@echo "make clean   remove the virtual environments and caches"
 
 $(STAMP): setup.cfg pyproject.toml constraints.txt
@@ -53,6 +54,9 @@ fuzz-bytes: $(STAMP)
 
 sweep: $(STAMP)
 	PYTHONPATH=. $(BIN)/python -m tests.sweep --workers $(WORKERS) $(SWEEP)
+
+bench: $(STAMP)
+	$(BIN)/python -m benchmarks $(BENCH)
 
 demo: $(STAMP)
 	@$(BIN)/python samples/demo.py

@@ -1,0 +1,233 @@
+"""Which runs are made, in which order: recordings paired and interleaved, then replays against the truth.
+
+Every run becomes one row of the results, written as it ends; one that printed what it should not have
+says so.
+"""
+from __future__ import annotations
+
+import json
+import shutil
+import statistics
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from . import checking, florc_runs, variants
+from .catalog import Workload
+from .checking import Verdict
+from .desk import BENCH, Desk
+from .measuring import Usage
+from .variants import INNER, OUTER
+
+FLORC = ("-m", "florc")
+DENSE_ITERATIONS = 60  # of the state-heavy script, each with a checkpoint: 3 GB copied, enough to time
+STARTUP_PAIRS = 5
+STARTUP_SCRIPT = 'import torch\n\nfor number in range(3):\n    print(torch.arange(number))\n'
+_QUARTERS = 4
+
+
+@dataclass
+class Log:
+    """The results' file: what it was made on, and a row for every run."""
+
+    path: Path
+    about: dict[str, Any]
+    rows: list[dict[str, Any]] = field(default_factory=list)
+
+    def save(self) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.write_text(json.dumps({"about": self.about, "rows": self.rows}, indent=1))
+
+    def add(self, usage: Usage, say: Callable[[str], None], **more: Any) -> None:
+        """Note a run, write the file, say a line."""
+        row = {**more, "code": usage.code, "wall": usage.wall, "cpu": usage.cpu, "start_cpu": usage.start_cpu,
+               "loop_cpu": usage.loop_cpu, "loop_wall": usage.loop_wall, "main_in_loop": usage.main_in_loop,
+               "cpu_in_loop": usage.cpu_in_loop,
+               "wall_in_loop": usage.wall_in_loop, "memory": quarters(usage.memory)}
+        if usage.code:
+            row["err"] = usage.err[-1500:]
+        self.rows.append(row)
+        self.save()
+        bad = ""
+        if row.get("wrong") or row.get("note"):
+            bad = f"  WRONG {row['wrong']}/{row['wanted']} {row['note']}"
+        say(f"{row['workload']:18} {row['variant']:16} {row['step']:7} loop {_s(usage.loop_cpu)} cpu, start "
+            f"{_s(usage.start_cpu)} cpu, all {_s(usage.cpu)} cpu {_s(usage.wall)} wall"
+            f"{f', exit {usage.code}' if usage.code else ''}{bad}")
+
+
+def _s(seconds: float | None) -> str:
+    return "    -" if seconds is None else f"{seconds:5.2f}"
+
+
+def quarters(memory: Iterable[float]) -> list[float]:
+    """The largest memory in each quarter of the run."""
+    samples = list(memory)
+    size = len(samples) // _QUARTERS
+    return [max(samples[i * size:(i + 1) * size]) for i in range(_QUARTERS)] if size else []
+
+
+@dataclass
+class Campaign:
+    """All runs of one workload.
+
+    Args:
+        pairs: how often plain and `florc record` run, in turns.
+        manual: how often saving by hand runs among them.
+        replays: rounds of floor, loading and `florc replay`.
+    """
+
+    log: Log
+    workload: Workload
+    args: tuple[str, ...]
+    iterations: int
+    pairs: int
+    manual: int
+    replays: int
+    say: Callable[[str], None]
+    chosen: frozenset[str] = frozenset()  # variants to run; empty: all
+    out: str = ""  # what the plain script prints
+
+    def wants(self, variant: str) -> bool:
+        return not self.chosen or variant in self.chosen
+
+    def run(self) -> None:
+        self.record()
+        if self.wants("replay"):
+            self.replay()
+
+    # -- recording -----------------------------------------------------------------------------------
+
+    def record(self) -> None:
+        """Plain, recorded and saved by hand, in turns; every second round backwards."""
+        for number in range(self.pairs):
+            steps = [self.plain, self.florc, *([self.by_hand] if number < self.manual else [])]
+            for step in steps if number % 2 == 0 else reversed(steps):
+                step(number)
+
+    def desk(self, variant: str, text: str) -> Desk:
+        desk = Desk.fresh(f"{self.workload.name}/{variant}")
+        desk.lay(self.workload, variants.script(self.workload, text))
+        return desk
+
+    def note(self, usage: Usage, variant: str, step: str, number: int, verdict: Verdict | None = None,
+             **more: Any) -> None:
+        if verdict is not None:
+            more.update(wrong=verdict.wrong, wanted=verdict.wanted, note=verdict.note)
+        self.log.add(usage, self.say, workload=self.workload.name, variant=variant, step=step, pair=number,
+                     **more)
+
+    def _same(self, usage: Usage) -> Verdict:
+        """Every recording prints what the plain script prints."""
+        self.out = self.out or usage.out
+        return checking.whole(usage.out, self.out)
+
+    def plain(self, number: int) -> None:
+        usage = self.desk("plain", "plain").run(self.workload.script, *self.args)
+        self.note(usage, "plain", "record", number, self._same(usage))
+
+    def florc(self, number: int) -> None:
+        if not self.wants("florc"):
+            return
+        desk = self.desk("florc", "plain")
+        usage = desk.run(*FLORC, "record", self.workload.script, *self.args)
+        self.note(usage, "florc", "record", number, self._same(usage), stored=desk.stored(".florc/runs"),
+                  checkpoints=florc_runs.checkpoints(desk.home / ".florc"))
+
+    def by_hand(self, number: int) -> None:
+        if not self.wants("manual"):
+            return
+        desk = self.desk("manual", "manual")
+        usage = desk.run(self.workload.script, *self.args)
+        self.note(usage, "manual", "record", number, self._same(usage), stored=desk.stored("saved"),
+                  checkpoints=len(list((desk.home / "saved").glob("*.pt"))))
+
+    # -- replaying -----------------------------------------------------------------------------------
+
+    def replay(self) -> None:
+        """The truth once; then floor, loading whole checkpoints, and florc, in turns."""
+        truth = self.desk("truth", "truth").run(self.workload.script, *self.args)
+        self.note(truth, "truth", "truth", 0)
+        touched = self._home("truth").parent / "touched"
+        outer = checking.without(truth.out, INNER)
+        for number in range(self.replays):
+            self._values_alone("floor", number, truth.out, touched)
+            if self.wants("manual"):
+                self._values_alone("load", number, truth.out, self._home("manual") / "saved")
+            if self.wants("florc"):
+                self._florc(number, "outer", checking.whole, outer)
+        if self.workload.inner and self.wants("florc"):
+            at = min(self.workload.at, self.iterations - 1)
+            wanted = checking.iteration(truth.out, at, self.workload.outer_in_loop)
+            self._florc(0, "inner", lambda out, _: checking.values(out, wanted, INNER), "", "--at", str(at))
+        shutil.rmtree(touched, ignore_errors=True)
+
+    def _home(self, variant: str) -> Path:
+        return BENCH / "work" / self.workload.name / variant / "home"
+
+    def _values_alone(self, variant: str, number: int, truth: str, states: Path) -> None:
+        desk = self.desk(variant, variant)
+        place = desk.home.parent / "touched" if variant == "floor" else desk.home / "saved"
+        place.symlink_to(states)
+        usage = desk.run(self.workload.script, *self.args)
+        wanted = checking.lines_of(truth, OUTER)
+        self.note(usage, variant, "outer", number, checking.values(usage.out, wanted, OUTER))
+
+    def _florc(self, number: int, probe: str, check: Callable[[str, str], Verdict], truth: str,
+               *options: str) -> None:
+        home = self._home("florc")
+        (home / self.workload.script).write_text(variants.script(self.workload, probe))
+        summary = home.parent / "summary.json"
+        summary.unlink(missing_ok=True)
+        desk = Desk(home)
+        usage = desk.run(*FLORC, "replay", *options, "--summary", str(summary), self.workload.script)
+        told = json.loads(summary.read_text()) if summary.exists() else {}
+        loops = told.get("main_loops", [])
+        self.note(usage, "florc", probe, number, check(usage.out, truth), exact=told.get("exact"),
+                  executed=sum(len(loop["executed"]) for loop in loops))
+
+
+def startup(log: Log, pairs: int, say: Callable[[str], None]) -> None:
+    """What florc adds to a script that does nothing but import torch, once its text is cached."""
+    desk = Desk.fresh("startup/all")
+    script = desk.home / "hello.py"
+    script.write_text(STARTUP_SCRIPT)
+    commands = {"plain": ("hello.py",), "florc record": (*FLORC, "record", "hello.py"),
+                "florc replay": (*FLORC, "replay", "hello.py")}
+    for command in commands.values():
+        desk.run(*command)  # warms the caches
+    for number in range(pairs):
+        order = list(commands) if number % 2 == 0 else list(reversed(commands))
+        for variant in order:
+            log.add(desk.run(*commands[variant]), say, workload="startup", variant=variant, step="startup",
+                    pair=number)
+
+
+def stall(log: Log, workload: Workload, say: Callable[[str], None], pairs: int) -> None:
+    """A checkpoint in every iteration of the state-heavy script: what the training thread loses a GB."""
+    args = (workload.count, str(DENSE_ITERATIONS))
+    for number in range(pairs):
+        for variant, command in (("plain", ()), ("florc dense", (*FLORC, "record", "--overhead", "1"))):
+            desk = Desk.fresh(f"stall/{variant.replace(' ', '-')}")
+            desk.lay(workload, variants.script(workload, "plain"))
+            usage = desk.run(*command, workload.script, *args)
+            more = {} if variant == "plain" else {"checkpoints": florc_runs.checkpoints(desk.home / ".florc"),
+                                                  "stored": desk.stored(".florc/runs")}
+            log.add(usage, say, workload="stall", variant=variant, step="stall", pair=number, **more)
+
+
+def memcpy_seconds_per_gb() -> float:
+    """Seconds to copy a GB from one warm buffer to another: the floor of a stall."""
+    import time
+
+    import torch
+
+    torch.set_num_threads(1)
+    source, target = torch.ones(12_500_000), torch.ones(12_500_000)
+    taken = []
+    for _ in range(20):
+        start = time.perf_counter()
+        target.copy_(source)
+        taken.append(time.perf_counter() - start)
+    return statistics.median(taken) / (source.numel() * source.element_size() / 1e9)

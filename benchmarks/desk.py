@@ -1,0 +1,76 @@
+"""One folder a workload and variant, where its script lies and runs: a git repository of its own."""
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from . import measuring
+from .catalog import FOLDER, Workload
+
+ROOT = Path(__file__).resolve().parent.parent
+BENCH = ROOT / ".bench"
+HELPERS = ("marks.py", "touched.py")
+IGNORED = "__pycache__/\n.florc/\nsaved/\n"
+
+
+def environment() -> dict[str, str]:
+    """What every measured command gets: one thread, one hash seed, this florc, no settings of the user's."""
+    env = {name: value for name, value in os.environ.items()
+           if not name.startswith(("FLORC", "OMP_", "MKL_", "GIT_"))}
+    return {**env, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1",
+            "MKL_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1",
+            "CUDA_VISIBLE_DEVICES": ""}
+
+
+class Desk:
+    """A folder with a script in it; commands run there.
+
+    Args:
+        home: the folder.
+        python: the interpreter that runs the script.
+    """
+
+    def __init__(self, home: Path, python: str = sys.executable) -> None:
+        self.home = home
+        self.python = python
+
+    @classmethod
+    def fresh(cls, name: str, python: str = sys.executable) -> Desk:
+        """An empty one of that name, below `.bench/work`; what was there goes."""
+        home = BENCH / "work" / name / "home"
+        shutil.rmtree(home.parent, ignore_errors=True)
+        home.mkdir(parents=True)
+        return cls(home, python)
+
+    def lay(self, workload: Workload, text: str) -> None:
+        """Put a workload's script and what it imports there, committed, as some recorders want it."""
+        (self.home / workload.script).write_text(text)
+        for helper in HELPERS:
+            shutil.copyfile(FOLDER / helper, self.home / helper)
+        (self.home / ".gitignore").write_text(IGNORED)
+        for command in (("init", "-q", "-b", "main"), ("add", "-A"), ("commit", "-q", "-m", "start")):
+            subprocess.run(["git", *IDENTITY, *command], cwd=self.home, check=True)
+
+    def edit(self, workload: Workload, text: str) -> None:
+        """Put another version of the script in place, as the user's editor would."""
+        (self.home / workload.script).write_text(text)
+
+    def run(self, *arguments: str) -> measuring.Usage:
+        """Run Python with these arguments, measured."""
+        return measuring.run([self.python, *arguments], self.home, environment())
+
+    def stored(self, *names: str) -> int:
+        """Bytes on disk in these folders."""
+        return sum(file.stat().st_size for name in names for file in _files(self.home / name))
+
+
+IDENTITY: Sequence[str] = ("-c", "user.name=bench", "-c", "user.email=bench@localhost",
+                           "-c", "commit.gpgsign=false")
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]

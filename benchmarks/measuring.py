@@ -1,0 +1,173 @@
+"""Run one command and account for all that its process tree uses.
+
+CPU seconds are the kernel's, of the process, its threads, its children and what these leave behind: this
+process adopts orphans (`PR_SET_CHILD_SUBREAPER`) and waits for them. Wall seconds are taken here, where no
+recorder stands in for the clock; the script's marks come through a pipe (workloads/marks.py).
+"""
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+MARKS_FD = 57  # a number no script uses; always the same, so that recorded environments do not differ
+SAMPLE_SECONDS = 0.05  # between looks at the memory: costs 0.1 % of a core
+ORPHAN_SECONDS = 30  # what a recorder leaves running ends by then, or is not waited for
+_PR_SET_CHILD_SUBREAPER = 36
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A place the script reached: when, and CPU seconds of the process, its main thread, ended children."""
+
+    place: str
+    wall: float
+    cpu: float
+    main: float
+    children: float
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What one command used. CPU and wall seconds until all its processes ended; memory in MiB."""
+
+    code: int
+    out: str
+    err: str
+    wall: float
+    cpu: float
+    marks: tuple[Mark, ...] = ()
+    memory: tuple[float, ...] = field(default=(), repr=False)  # resident, every SAMPLE_SECONDS
+
+    def mark(self, place: str) -> Mark | None:
+        """The first time the script reached the place."""
+        return next((mark for mark in self.marks if mark.place == place), None)
+
+    @property
+    def loop_cpu(self) -> float | None:
+        """CPU seconds from the loop's start to the end of everything, background work included."""
+        start = self.mark("loop-start")
+        return None if start is None else self.cpu - start.cpu - start.children
+
+    @property
+    def loop_wall(self) -> float | None:
+        start = self.mark("loop-start")
+        return None if start is None else self.wall - start.wall
+
+    @property
+    def start_cpu(self) -> float | None:
+        """CPU seconds until the loop's start."""
+        start = self.mark("loop-start")
+        return None if start is None else start.cpu + start.children
+
+    @property
+    def main_in_loop(self) -> float | None:
+        """CPU seconds of the main thread between the loop's start and its end."""
+        start, end = self.mark("loop-start"), self.mark("loop-end")
+        return None if start is None or end is None else end.main - start.main
+
+    @property
+    def cpu_in_loop(self) -> float | None:
+        """CPU seconds of all threads and ended children between the loop's start and its end."""
+        start, end = self.mark("loop-start"), self.mark("loop-end")
+        return None if start is None or end is None else end.cpu + end.children - start.cpu - start.children
+
+    @property
+    def wall_in_loop(self) -> float | None:
+        """Wall seconds between the loop's start and its end."""
+        start, end = self.mark("loop-start"), self.mark("loop-end")
+        return None if start is None or end is None else end.wall - start.wall
+
+
+def adopt_orphans() -> None:
+    """Become the parent of what ended commands leave running, so that it can be waited for."""
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def run(command: Sequence[str], folder: Path, env: Mapping[str, str], timeout: float = 600) -> Usage:
+    """Run a command in a folder and return what it used. `adopt_orphans` must have been called once.
+
+    Earlier writes are synced first, so that nobody pays for another's.
+    """
+    os.sync()
+    before = _children_cpu()
+    read, write = os.pipe()
+    out, err = folder.with_suffix(".out"), folder.with_suffix(".err")
+    os.dup2(write, MARKS_FD, inheritable=True)
+    os.close(write)
+    start = time.perf_counter()
+    with out.open("wb") as stdout, err.open("wb") as stderr:
+        process = subprocess.Popen(list(command), cwd=folder, env={**env, "BENCH_MARKS": str(MARKS_FD)},
+                                   stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr,
+                                   pass_fds=(MARKS_FD,))
+    os.close(MARKS_FD)
+    marks: list[Mark] = []
+    memory: list[float] = []
+    ended = threading.Event()
+    watchers = [threading.Thread(target=_listen, args=(read, start, marks), daemon=True),
+                threading.Thread(target=_sample, args=(process.pid, memory, ended), daemon=True)]
+    for watcher in watchers:
+        watcher.start()
+    try:
+        process.wait(timeout)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    ended.set()
+    _wait_for_orphans()
+    wall = time.perf_counter() - start
+    watchers[0].join(1.0)
+    os.close(read)
+    return Usage(process.returncode, out.read_text(errors="replace"), err.read_text(errors="replace"), wall,
+                 _children_cpu() - before, tuple(marks), tuple(memory))
+
+
+def _children_cpu() -> float:
+    use = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return use.ru_utime + use.ru_stime
+
+
+def _wait_for_orphans() -> None:
+    """Wait for adopted processes; their CPU seconds count when they are waited for."""
+    until = time.perf_counter() + ORPHAN_SECONDS
+    while time.perf_counter() < until:
+        try:
+            if os.waitpid(-1, os.WNOHANG) == (0, 0):
+                time.sleep(0.02)
+        except ChildProcessError:
+            return
+
+
+def _listen(pipe: int, start: float, marks: list[Mark]) -> None:
+    """Note the marks as they come. One write, shorter than PIPE_BUF, arrives in one piece."""
+    rest = b""
+    while True:
+        try:
+            data = os.read(pipe, 65536)
+        except OSError:
+            return
+        now = time.perf_counter() - start
+        if not data:
+            return
+        *lines, rest = (rest + data).split(b"\n")
+        for line in lines:
+            place, cpu, main, children, _ = line.decode().split()
+            marks.append(Mark(place, now, float(cpu), float(main), float(children)))
+
+
+def _sample(pid: int, memory: list[float], ended: threading.Event) -> None:
+    """Note the resident memory of the process, and of its children, while it runs."""
+    while not ended.wait(SAMPLE_SECONDS):
+        try:
+            children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+            pages = sum(int(Path(f"/proc/{one}/statm").read_text().split()[1]) for one in (pid, *children))
+        except (OSError, IndexError):
+            continue
+        memory.append(pages * _PAGE / 2**20)
