@@ -18,6 +18,7 @@ from .runtime import journal, runs, store
 from .runtime.runs import Run
 from .runtime.script import LoopRun, Script, parse
 
+TOLD_LIBRARIES = ("torch", "numpy")  # results depend on these most; --json has all
 MAX_NOTES = 5  # of what the recording noted; a replay tells all
 
 
@@ -195,7 +196,8 @@ def _origin(run: Run) -> str:
 def _versions(run: Run) -> str:
     found = run.more.get("libraries")
     libraries = found if isinstance(found, dict) else {}
-    return ", ".join([f"florc {run.florc}", run.python, *(f"{name} {libraries[name]}" for name in libraries)])
+    told = [f"{name} {libraries[name]}" for name in TOLD_LIBRARIES if name in libraries]
+    return ", ".join([f"florc {run.florc}", run.python, *told])
 
 
 def _saving(sizes: Sizes) -> str:

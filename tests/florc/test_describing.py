@@ -55,7 +55,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     blobs.close()
     events.close()
     facts = {"exit_code": 3, "finished": "2026-01-02T03:04:05+00:00", "started": "2026-01-02T03:02:00+00:00"}
-    return runs.update(run, status=runs.FAILED, libraries={"numpy": "2.0"}, **facts)
+    return runs.update(run, status=runs.FAILED, libraries={"dill": "1.0", "numpy": "2.0"}, **facts)
 
 
 def told(capfd: pytest.CaptureFixture[str], *words: str) -> str:
@@ -100,7 +100,7 @@ def test_people_read_lines(run, capfd):
 
 def test_programs_read_json(run, capfd):
     found = json.loads(told(capfd, "one", "--json"))
-    assert (found["run"], found["exit_code"], found["libraries"]) == ("one", 3, {"numpy": "2.0"})
+    assert (found["run"], found["exit_code"], found["libraries"]["dill"]) == ("one", 3, "1.0")
     assert [loop["id"] for loop in found["loops"]] == [MAIN, BLOCK, HOT]
     assert found["bytes"]["factor"] == round(found["bytes"]["logical"] / found["bytes"]["payloads"], 2) > 1.5
     assert found["notes"] == ["a note"] and found["flaws"] == []
