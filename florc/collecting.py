@@ -144,7 +144,7 @@ def _left_in(run: Run) -> Iterator[Item]:
     """What kills have left in the folder of a run."""
     for entry in sorted(run.folder.iterdir()):
         stem, _, pid = entry.name.rpartition(".")
-        if stem in (description.FILE, appending.RESERVE) and pid.isdigit():
+        if stem in (description.FILE, appending.Reserve.NAME) and pid.isdigit():
             yield _file(entry, f"{entry.name} of run {run.run}", run.folder)
     end = _used(run)
     tail = (run.folder / store.PACK).stat().st_size - end

@@ -15,7 +15,6 @@ from typing import Any
 
 from . import private
 
-RESERVE = "reserve"  # before the process's number: a name that is gone at once
 RESERVE_BYTES = 1 << 14  # for the words that tell why recording stopped, and the run's description
 
 
@@ -74,10 +73,12 @@ class Appender:
 class Reserve:
     """A little room on the disk, held by a file without a name until the last words need it."""
 
+    NAME = "reserve"  # before the process's number, for a moment
+
     def __init__(self, folder: Path) -> None:
         self._fd: int | None = None
         with suppress(OSError):  # then the disk is as good as full, and the words may get lost
-            self._hold(folder / f"{RESERVE}.{os.getpid()}")
+            self._hold(folder / f"{self.NAME}.{os.getpid()}")
 
     def _hold(self, path: Path) -> None:
         fd = private.open_file(path, os.O_WRONLY | os.O_EXCL)
