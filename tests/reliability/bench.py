@@ -114,14 +114,15 @@ class Bench:
     def command(
         self, *argv: str, world: Mapping[str, Any] | None = None, **options: Any
     ) -> subprocess.Popen[str]:
-        """Start a command of this Python in the program's folder; Ctrl-C is not ignored there.
+        """Start a command of this Python in the program's folder; Ctrl-C and a hangup are not ignored there.
 
-        (A shell lets its background commands ignore it, and they hand that on.)
+        (A shell lets its background commands ignore the one, nohup the other, and they hand that on.)
         """
         first = options.pop("preexec_fn", None)
 
         def begin() -> None:
             signal.signal(signal.SIGINT, signal.SIG_DFL)
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)
             if first is not None:
                 first()
 
