@@ -56,7 +56,9 @@ sweep: $(STAMP)
 	PYTHONPATH=. $(BIN)/python -m tests.sweep --workers $(WORKERS) $(SWEEP)
 
 bench: $(STAMP)
+	$(BIN)/python -m benchmarks.environments
 	$(BIN)/python -m benchmarks $(BENCH)
+	$(BIN)/python -m benchmarks.report
 
 demo: $(STAMP)
 	@$(BIN)/python samples/demo.py

@@ -19,6 +19,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--pairs", type=int, default=4, help="plain and recorded runs of each workload")
     parser.add_argument("--manual", type=int, default=2, help="runs that save by hand, among these")
+    parser.add_argument("--peers", type=int, default=1, help="runs of each installed other recorder")
     parser.add_argument("--replays", type=int, default=2, help="rounds of replays")
     parser.add_argument("--workloads", default="", metavar="A,B", help="only these (startup and stall too)")
     parser.add_argument("--variants", default="", metavar="V,W", help="only these, and plain")
@@ -26,6 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     if options.quick:
         options.pairs = options.manual = options.replays = 1
+        options.peers = min(options.peers, 1)
 
     wanted = set(filter(None, options.workloads.split(",")))
     unknown = wanted - {*catalog.BY_NAME, "startup", "stall"}
@@ -51,7 +53,7 @@ def run(log: campaign.Log, options: argparse.Namespace, wanted: set[str]) -> Non
         iterations = workload.quick if options.quick else workload.iterations
         args = (workload.count, str(iterations))
         campaign.Campaign(log, workload, args, iterations, options.pairs, options.manual, options.replays,
-                          _say, frozenset(filter(None, options.variants.split(",")))).run()
+                          _say, frozenset(filter(None, options.variants.split(","))), options.peers).run()
     log.about["took"] = time.time() - log.about["started"]
     log.save()
 

@@ -10,14 +10,16 @@ import shutil
 import statistics
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from . import checking, florc_runs, variants
-from .catalog import Workload
+from . import checking, environments, florc_runs, variants
+from .catalog import PAPER, Workload
 from .checking import Verdict
 from .desk import BENCH, Desk
 from .measuring import Usage
+from .peers import PEERS, Peer
 from .variants import INNER, OUTER
 
 FLORC = ("-m", "florc")
@@ -87,6 +89,7 @@ class Campaign:
     replays: int
     say: Callable[[str], None]
     chosen: frozenset[str] = frozenset()  # variants to run; empty: all
+    peers: int = 0  # how often each other recorder that is installed runs among them
     out: str = ""  # what the plain script prints
 
     def wants(self, variant: str) -> bool:
@@ -102,7 +105,11 @@ class Campaign:
     def record(self) -> None:
         """Plain, recorded and saved by hand, in turns; every second round backwards."""
         for number in range(self.pairs):
-            steps = [self.plain, self.florc, *([self.by_hand] if number < self.manual else [])]
+            steps: list[Callable[[int], None]] = [self.plain, self.florc]
+            if number < self.manual:
+                steps.append(self.by_hand)
+            if number < self.peers and self.workload in PAPER:
+                steps += [partial(self.peer, peer) for peer in PEERS]
             for step in steps if number % 2 == 0 else reversed(steps):
                 step(number)
 
@@ -132,8 +139,7 @@ class Campaign:
             return
         desk = self.desk("florc", "plain")
         usage = desk.run(*FLORC, "record", self.workload.script, *self.args)
-        self.note(usage, "florc", "record", number, self._same(usage), stored=desk.stored(".florc/runs"),
-                  checkpoints=florc_runs.checkpoints(desk.home / ".florc"))
+        self.note(usage, "florc", "record", number, self._same(usage), **_kept(desk))
 
     def by_hand(self, number: int) -> None:
         if not self.wants("manual"):
@@ -142,6 +148,26 @@ class Campaign:
         usage = desk.run(self.workload.script, *self.args)
         self.note(usage, "manual", "record", number, self._same(usage), stored=desk.stored("saved"),
                   checkpoints=len(list((desk.home / "saved").glob("*.pt"))))
+
+    def _peer_desk(self, peer: Peer) -> Desk | None:
+        interpreter = environments.python(peer)
+        if interpreter is None or not self.wants(peer.name):
+            return None
+        return Desk(self._home(peer.name.replace(" ", "-")), str(interpreter))
+
+    def peer(self, peer: Peer, number: int) -> None:
+        """Record under another recorder, if it is installed."""
+        desk = self._peer_desk(peer)
+        if desk is None:
+            return
+        desk.clear()
+        desk.lay(self.workload, peer.script(self.workload, self.args, probed=False), peer.branch)
+        before = desk.stored(*peer.stores)
+        usage = desk.run(self.workload.script, *peer.record)
+        wanted = self.out.splitlines()
+        kept = "".join(f"{line}\n" for line in usage.out.splitlines() if line in wanted)
+        self.note(usage, peer.name, "record", number, checking.whole(kept, self.out),
+                  stored=desk.stored(*peer.stores) - before)
 
     # -- replaying -----------------------------------------------------------------------------------
 
@@ -157,6 +183,8 @@ class Campaign:
                 self._values_alone("load", number, truth.out, self._home("manual") / "saved")
             if self.wants("florc"):
                 self._florc(number, "outer", checking.whole, outer)
+        for peer in PEERS if self.peers and self.workload in PAPER else ():
+            self._replay_peer(peer, checking.lines_of(truth.out, OUTER))
         if self.workload.inner and self.wants("florc"):
             at = min(self.workload.at, self.iterations - 1)
             wanted = checking.iteration(truth.out, at, self.workload.outer_in_loop)
@@ -174,13 +202,21 @@ class Campaign:
         wanted = checking.lines_of(truth, OUTER)
         self.note(usage, variant, "outer", number, checking.values(usage.out, wanted, OUTER))
 
+    def _replay_peer(self, peer: Peer, wanted: list[str]) -> None:
+        desk = self._peer_desk(peer)
+        if desk is None:
+            return
+        desk.edit(self.workload, peer.script(self.workload, self.args, probed=True))
+        usage = desk.run(self.workload.script, *peer.replay(self.iterations))
+        self.note(usage, peer.name, "outer", 0, checking.values(usage.out, wanted, OUTER))
+
     def _florc(self, number: int, probe: str, check: Callable[[str, str], Verdict], truth: str,
                *options: str) -> None:
         home = self._home("florc")
-        (home / self.workload.script).write_text(variants.script(self.workload, probe))
+        desk = Desk(home)
+        desk.edit(self.workload, variants.script(self.workload, probe))
         summary = home.parent / "summary.json"
         summary.unlink(missing_ok=True)
-        desk = Desk(home)
         usage = desk.run(*FLORC, "replay", *options, "--summary", str(summary), self.workload.script)
         told = json.loads(summary.read_text()) if summary.exists() else {}
         loops = told.get("main_loops", [])
@@ -212,9 +248,15 @@ def stall(log: Log, workload: Workload, say: Callable[[str], None], pairs: int) 
             desk = Desk.fresh(f"stall/{variant.replace(' ', '-')}")
             desk.lay(workload, variants.script(workload, "plain"))
             usage = desk.run(*command, workload.script, *args)
-            more = {} if variant == "plain" else {"checkpoints": florc_runs.checkpoints(desk.home / ".florc"),
-                                                  "stored": desk.stored(".florc/runs")}
+            more = _kept(desk) if command else {}
             log.add(usage, say, workload="stall", variant=variant, step="stall", pair=number, **more)
+
+
+def _kept(desk: Desk) -> dict[str, Any]:
+    """What florc stored there."""
+    kept = florc_runs.kept(desk.home / ".florc")
+    return {"stored": desk.stored(".florc/runs"), "checkpoints": kept and kept.checkpoints,
+            "states": kept and kept.states}
 
 
 def memcpy_seconds_per_gb() -> float:

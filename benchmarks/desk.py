@@ -42,17 +42,22 @@ class Desk:
     def fresh(cls, name: str, python: str = sys.executable) -> Desk:
         """An empty one of that name, below `.bench/work`; what was there goes."""
         home = BENCH / "work" / name / "home"
-        shutil.rmtree(home.parent, ignore_errors=True)
-        home.mkdir(parents=True)
-        return cls(home, python)
+        desk = cls(home, python)
+        desk.clear()
+        return desk
 
-    def lay(self, workload: Workload, text: str) -> None:
+    def clear(self) -> None:
+        """Make the folder, and what lies beside it, empty."""
+        shutil.rmtree(self.home.parent, ignore_errors=True)
+        self.home.mkdir(parents=True)
+
+    def lay(self, workload: Workload, text: str, branch: str = "main") -> None:
         """Put a workload's script and what it imports there, committed, as some recorders want it."""
         (self.home / workload.script).write_text(text)
         for helper in HELPERS:
             shutil.copyfile(FOLDER / helper, self.home / helper)
         (self.home / ".gitignore").write_text(IGNORED)
-        for command in (("init", "-q", "-b", "main"), ("add", "-A"), ("commit", "-q", "-m", "start")):
+        for command in (("init", "-q", "-b", branch), ("add", "-A"), ("commit", "-q", "-m", "start")):
             subprocess.run(["git", *IDENTITY, *command], cwd=self.home, check=True)
 
     def edit(self, workload: Workload, text: str) -> None:
@@ -61,7 +66,10 @@ class Desk:
 
     def run(self, *arguments: str) -> measuring.Usage:
         """Run Python with these arguments, measured."""
-        return measuring.run([self.python, *arguments], self.home, environment())
+        env = environment()
+        if self.python != sys.executable:
+            env.update(_of_its_own(self.home.parent / "user"))
+        return measuring.run([self.python, *arguments], self.home, env)
 
     def stored(self, *names: str) -> int:
         """Bytes on disk in these folders."""
@@ -70,6 +78,14 @@ class Desk:
 
 IDENTITY: Sequence[str] = ("-c", "user.name=bench", "-c", "user.email=bench@localhost",
                            "-c", "commit.gpgsign=false")
+
+
+def _of_its_own(user: Path) -> dict[str, str]:
+    """For another recorder: a home folder and a name in git of its own; it must not see this project."""
+    user.mkdir(exist_ok=True)
+    who = {f"GIT_{role}_{what}": value for role in ("AUTHOR", "COMMITTER")
+           for what, value in (("NAME", "bench"), ("EMAIL", "bench@localhost"))}
+    return {"HOME": str(user), "PYTHONPATH": "", "GIT_CONFIG_NOSYSTEM": "1", **who}
 
 
 def _files(folder: Path) -> list[Path]:

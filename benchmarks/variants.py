@@ -67,7 +67,7 @@ def counted(text: str) -> str:
 
 
 def _manual(workload: Workload) -> str:
-    text = _importing(counted(workload.text), "import os", "import torch")
+    text = importing(counted(workload.text), "import os", "import torch")
     text = fill(text, "loop begin", 'os.makedirs("saved", exist_ok=True)')
     save = f'torch.save(dict({workload.states}), f"saved/{{bench_n:05d}}.pt")'
     if workload.save_every > 1:
@@ -77,14 +77,14 @@ def _manual(workload: Workload) -> str:
 
 
 def _truth(workload: Workload) -> str:
-    text = counted(_importing(workload.text, "import touched"))
+    text = counted(importing(workload.text, "import touched"))
     if workload.inner:
         text = fill(text, "inner probe", inner_probe(workload))
     return fill(text, "outer probe", outer_probe(workload),
                 f"touched.dump(bench_n, {workload.touched}, {workload.number})")
 
 
-def _importing(text: str, *statements: str) -> str:
+def importing(text: str, *statements: str) -> str:
     """Put imports after the first one, which every workload has."""
     first = "import argparse\n"
     return text.replace(first, first + "".join(f"{line}\n" for line in statements), 1)
@@ -101,12 +101,12 @@ def _instead_of_loop(workload: Workload, text: str, *put_back: str) -> str:
 
 
 def _floor(workload: Workload) -> str:
-    text = counted(_importing(workload.text, FLORC_IMPORTS, "import touched"))
+    text = counted(importing(workload.text, FLORC_IMPORTS, "import touched"))
     return _instead_of_loop(workload, text, f"{workload.number} = touched.fill(bench_n, {workload.touched})")
 
 
 def _load(workload: Workload) -> str:
-    text = _importing(counted(workload.text), "import torch")
+    text = importing(counted(workload.text), "import torch")
     return _instead_of_loop(workload, text,
                             'saved = torch.load(f"saved/{bench_n:05d}.pt", weights_only=False)',
                             workload.restores)

@@ -1,0 +1,272 @@
+"""Results -> results.md, overhead.svg, replay.svg: `python -m benchmarks.report [RESULTS.json]`."""
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from . import catalog, figures, svg
+from .desk import BENCH
+from .figures import Row, Spread, median_of, overheads, select, spread, state_bytes, wrongs
+from .peers import PEERS
+
+HERE = Path(__file__).resolve().parent
+MB = 1e6
+RECORDERS = ("florc", "manual", *(peer.name for peer in PEERS))
+TITLES = {"manual": "torch.save"}
+REPLAYS = ("florc", "floor", "load", *(peer.name for peer in PEERS))
+REPLAY_TITLES = {"florc": "florc replay", "load": "load all"}
+OVERHEAD_AXIS, REPLAY_AXIS = 0.25, 1.2  # the plots' ends: what is more is cut, its figure stands there
+NOTHING = "-"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown: the first column is text, the others figures."""
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    return NOTHING if value is None else f"{value:.{digits}f}"
+
+
+def percent(found: Spread | None, interval: bool = True) -> str:
+    if found is None:
+        return NOTHING
+    text = f"{found.median * 100:.1f} %"
+    return f"{text} ({found.low * 100:.1f} to {found.high * 100:.1f})" if interval and found.n > 1 else text
+
+
+def measured(rows: list[Row]) -> list[catalog.Workload]:
+    names = {row["workload"] for row in rows}
+    return [workload for workload in catalog.ALL if workload.name in names]
+
+
+def recording(rows: list[Row]) -> str:
+    """Overhead, checkpoints, bytes."""
+    lines = []
+    for workload in measured(rows):
+        name = workload.name
+        plain = median_of(select(rows, workload=name, variant="plain", step="record"), "cpu_in_loop")
+        state = state_bytes(rows, name)
+        florc = select(rows, workload=name, variant="florc", step="record")
+        kept = median_of(florc, "checkpoints")
+        stored = median_of(florc, "stored")
+        states = median_of(florc, "states")
+        ratio = stored / (states * state) if stored and states and state else None
+        lines.append([name, number(plain, 1), number(state and state / MB, 1),
+                      percent(spread(overheads(rows, name, "florc"))),
+                      percent(spread(overheads(rows, name, "florc", "wall")), interval=False),
+                      number(kept, 0), number(states, 0), number(stored and stored / MB, 1), number(ratio),
+                      percent(spread(overheads(rows, name, "manual")), interval=False),
+                      wrongs(rows, name, "florc", "record") or "same"])
+    return table(("workload", "plain loop, CPU s", "state, MB", "florc, CPU (95 % interval)", "florc, wall",
+                  "checkpoints", "states", "stored, MB", "of torch.save", "torch.save, CPU", "output"),
+                 lines)
+
+
+def recording_peers(rows: list[Row]) -> str:
+    lines = []
+    for workload in measured(rows):
+        cells = []
+        for peer in PEERS:
+            found = select(rows, workload=workload.name, variant=peer.name, step="record")
+            stored = median_of(found, "stored")
+            text = percent(spread(overheads(rows, workload.name, peer.name)), interval=False)
+            failed = wrongs(rows, workload.name, peer.name, "record")
+            cells.append(failed or (text if stored is None else f"{text}, {stored / MB:.0f} MB"))
+        if any(cell != NOTHING for cell in cells):
+            florc = percent(spread(overheads(rows, workload.name, "florc")), interval=False)
+            lines.append([workload.name, florc, *cells])
+    return table(("workload", "florc", *(peer.name for peer in PEERS)), lines) if lines else "Not measured.\n"
+
+
+def replaying(rows: list[Row]) -> str:
+    lines = []
+    for workload in measured(rows):
+        name = workload.name
+        plain = median_of(select(rows, workload=name, variant="plain", step="record"), "cpu")
+        cells = [name, number(plain, 1)]
+        floor = median_of(select(rows, workload=name, variant="floor", step="outer"), "cpu")
+        for variant in REPLAYS:
+            seconds = median_of(select(rows, workload=name, variant=variant, step="outer"), "cpu")
+            cells.append(" ".join(filter(None, (number(seconds), wrongs(rows, name, variant, "outer")))))
+        florc = select(rows, workload=name, variant="florc", step="outer")
+        seconds = median_of(florc, "cpu")
+        cells.insert(3, number(seconds / plain if seconds and plain else None))
+        cells.insert(4, number(seconds / floor if seconds and floor else None))
+        cells.append(number(median_of(florc, "wall")))
+        cells.append(number(median_of(florc, "executed"), 0))
+        lines.append(cells)
+    others = (REPLAY_TITLES.get(name, name) for name in REPLAYS[1:])
+    return table(("workload", "plain", "florc", "of plain", "of floor", *others, "florc, wall s", "executed"),
+                 lines)
+
+
+def inner(rows: list[Row]) -> str:
+    lines = []
+    for workload in measured(rows):
+        name = workload.name
+        found = select(rows, workload=name, variant="florc", step="inner")
+        plain = select(rows, workload=name, variant="plain", step="record")
+        whole, loop = median_of(plain, "cpu"), median_of(plain, "cpu_in_loop")
+        floor = median_of(select(rows, workload=name, variant="floor", step="outer"), "cpu")
+        least = floor + loop / workload.iterations if floor and loop else None
+        verdict = wrongs(rows, name, "florc", "inner")
+        if found or verdict:
+            lines.append([name, str(workload.at), number(whole, 1), number(median_of(found, "cpu")),
+                          number(least), number(median_of(found, "executed"), 0), verdict or "right"])
+    return table(("workload", "iteration", "plain, CPU s", "florc, CPU s", "floor + one iteration",
+                  "iterations executed", "values"), lines)
+
+
+def starting(rows: list[Row]) -> str:
+    lines = []
+    plain = select(rows, step="startup", variant="plain")
+    for variant in ("florc record", "florc replay"):
+        cells = [variant]
+        for what in ("cpu", "wall"):
+            pairs = {row["pair"]: row[what] for row in plain}
+            found = select(rows, step="startup", variant=variant)
+            more = spread([row[what] - pairs[row["pair"]] for row in found if row["pair"] in pairs])
+            cells.append(number(more.median if more else None))
+        lines.append(cells)
+    lines.append(["plain", number(median_of(plain, "cpu")), number(median_of(plain, "wall"))])
+    for workload in measured(rows):
+        more_cpu = figures.start_more(rows, workload.name, "florc")
+        lines.append([f"{workload.name}, first record", number(more_cpu), ""])
+    return table(("added to start-up", "CPU s", "wall s"), lines)
+
+
+def stalling(rows: list[Row], about: dict[str, Any]) -> str:
+    found = figures.stall(rows, state_bytes(rows, "state_heavy") or 50e6)
+    copy = about["memcpy_seconds_per_gb"]
+    if found is None:
+        return f"Not measured. memcpy: {copy:.3f} s/GB\n"
+    return table(("a checkpoint in every iteration", "s/GB", "of memcpy"), [
+        ["training thread waits (wall)", number(found.wall, 3), number(found.wall / copy, 1)],
+        ["training thread, CPU", number(found.main_cpu, 3), number(found.main_cpu / copy, 1)],
+        ["all threads, CPU, until written", number(found.all_cpu, 3), number(found.all_cpu / copy, 1)],
+        ["memcpy, warm", number(copy, 3), "1"]])
+
+
+def remembering(rows: list[Row]) -> str:
+    lines = []
+    for variant in ("plain", "florc"):
+        for row in select(rows, workload="state_heavy", variant=variant, step="record"):
+            lines.append([variant, *(f"{peak:.0f}" for peak in row["memory"])])
+    return table(("state_heavy, 1,000 iterations", "1st quarter, MiB", "2nd", "3rd", "4th"), lines)
+
+
+def provenance(about: dict[str, Any]) -> str:
+    """Where, when and how the figures were made."""
+    quick = "**A quick look, not figures to quote.** " if about["quick"] else ""
+    day = time.strftime("%Y-%m-%d", time.gmtime(about["started"]))
+    return "\n".join([
+        f"{quick}Measured on {day} by `{about['command'].strip()}`",
+        f"in {about.get('took', 0) / 60:.0f} minutes,",
+        f"florc {about['florc']}, on {about['cores']} cores ({about['cpu']}), {about['memory_gb']:.0f} GB,",
+        f"{about['system']}, Python {about['python']}, torch {about['torch']} with one thread,",
+        f"NumPy {about['numpy']}; load before the run {about['load_before']:.1f}."])
+
+
+def page(results: dict[str, Any]) -> str:
+    """The whole page."""
+    about, rows = results["about"], results["rows"]
+    return f"""# What recording costs, what replays take
+
+{provenance(about)}
+Written by `python -m benchmarks.report`. The scripts are in [workloads](workloads); the first eight are small
+pictures of the paper's. CPU seconds are the kernel's for all processes and threads; medians.
+
+## Recording
+
+What a run uses more than the plain run it is paired with ({about['pairs']} pairs, in turns), from the loop's
+start until everything is written, over the plain run's loop. *states*: ends of main-loop
+iterations that its checkpoints show. *of torch.save*: bytes stored, against a torch.save of model, optimizer
+and scheduler for each of these states. *torch.save, CPU*: the overhead of saving these by hand every epoch.
+
+{recording(rows)}
+![overhead](overhead.svg)
+
+### Other recorders
+
+CPU overhead and bytes stored. flordb 4 keeps what the script saves itself, so its script saves every epoch.
+
+{recording_peers(rows)}
+## Replaying a probe at epoch level
+
+CPU seconds of the whole process; a line that prints the norm of all weights and the learning rate after every
+epoch (after the loop in state_heavy and flat_steps). Each output is compared with plain Python's on the same
+script: WRONG n/m. *floor*: start-up, florc's imports, the script up to its loop, then only the bytes that the
+line reads; *load all*: torch.load and load_state_dict of what was saved by hand.
+
+{replaying(rows)}
+![replay](replay.svg)
+
+## Replaying a probe in the inner loop, for one iteration of the main loop
+
+{inner(rows)}
+## Start-up
+
+Of a script that imports torch and prints, with florc's caches warm; then, per workload, CPU seconds until the
+loop when recorded for the first time.
+
+{starting(rows)}
+## What the training thread loses to a checkpoint
+
+{stalling(rows, about)}
+## Memory
+
+Most resident memory in each quarter of the run.
+
+{remembering(rows)}"""
+
+
+def overhead_plot(rows: list[Row]) -> str:
+    groups = []
+    for workload in measured(rows):
+        found = [spread(overheads(rows, workload.name, name)) for name in RECORDERS]
+        groups.append((workload.name, [svg.Bar(one.median if one else None, percent(one, interval=False))
+                                       for one in found]))
+    return svg.bars("CPU overhead of recording, of the plain run's loop",
+                    [TITLES.get(name, name) for name in RECORDERS], groups, OVERHEAD_AXIS)
+
+
+def replay_plot(rows: list[Row]) -> str:
+    groups = []
+    for workload in measured(rows):
+        plain = median_of(select(rows, workload=workload.name, variant="plain", step="record"), "cpu")
+        found = []
+        for name in REPLAYS:
+            seconds = median_of(select(rows, workload=workload.name, variant=name, step="outer"), "cpu")
+            wrong = wrongs(rows, workload.name, name, "outer")
+            found.append(svg.Bar(seconds / plain if seconds and plain else None,
+                                 f"{seconds:.1f} s {wrong}" if seconds else wrong))
+        groups.append((workload.name, found))
+    return svg.bars("CPU seconds of a replay, as a share of the plain run's",
+                    [REPLAY_TITLES.get(name, name) for name in REPLAYS], groups, REPLAY_AXIS)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    found = sorted((BENCH / "results").glob("*.json"), key=lambda path: path.stat().st_mtime)
+    if not arguments and not found:
+        print("no results yet: python -m benchmarks", file=sys.stderr)
+        return 1
+    results = json.loads(Path(arguments[0] if arguments else found[-1]).read_text())
+    # a quick look must not take the place of the figures that are kept
+    folder = BENCH / "quick" if results["about"]["quick"] else HERE
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "results.md").write_text(page(results))
+    (folder / "overhead.svg").write_text(overhead_plot(results["rows"]))
+    (folder / "replay.svg").write_text(replay_plot(results["rows"]))
+    print(folder / "results.md")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+"""Figures from rows: paired ratios, medians and their spread, what failed."""
+
+import json
+
+import pytest
+
+from benchmarks import figures, florc_runs, report, svg
+
+
+def row(variant, pair=0, *, loop=10.0, in_loop=9.0, step="record", workload="masked_lm", **more):
+    return {"workload": workload, "variant": variant, "step": step, "pair": pair, "code": 0, "cpu": loop + 2,
+            "wall": loop + 2, "start_cpu": 2.0, "loop_cpu": loop, "loop_wall": loop, "cpu_in_loop": in_loop,
+            "wall_in_loop": in_loop, "main_in_loop": in_loop, "memory": [], **more}
+
+
+def test_an_overhead_is_what_is_used_more_than_the_plain_run_of_the_pair_over_its_loop():
+    rows = [row("plain", 0, loop=11, in_loop=10), row("florc", 0, loop=11.5),
+            row("plain", 1, loop=21, in_loop=20), row("florc", 1, loop=23), row("florc", 2, loop=99)]
+    assert figures.overheads(rows, "masked_lm", "florc") == pytest.approx([0.05, 0.1])
+
+
+def test_failed_runs_give_no_figures():
+    rows = [row("plain"), row("florc", code=1)]
+    assert figures.overheads(rows, "masked_lm", "florc") == []
+    assert figures.wrongs(rows, "masked_lm", "florc", "record") == "exit 1"
+
+
+def test_wrong_values_are_counted():
+    rows = [row("florc", step="outer", wrong=0, wanted=8, note=""),
+            row("florc", 1, step="outer", wrong=3, wanted=8, note="")]
+    assert figures.wrongs(rows, "masked_lm", "florc", "outer") == "WRONG 3/8"
+    assert figures.wrongs(rows[:1], "masked_lm", "florc", "outer") == ""
+
+
+def test_a_spread_holds_its_median_and_is_the_same_every_time():
+    found = figures.spread([0.01, 0.02, 0.03, 0.10])
+    assert found is not None
+    assert found == figures.spread([0.01, 0.02, 0.03, 0.10])
+    assert found.low <= found.median == 0.025 <= found.high
+    assert found.low >= 0.01 and found.high <= 0.10
+    assert figures.spread([]) is None
+
+
+def test_a_stall_is_seconds_a_gigabyte():
+    rows = [row("plain", step="stall", workload="stall", in_loop=1.0, loop=1.5),
+            row("florc dense", step="stall", workload="stall", in_loop=1.5, loop=3.5, states=10)]
+    found = figures.stall(rows, bytes_each=100e6)
+    assert found is not None
+    assert (found.wall, found.main_cpu, found.all_cpu) == pytest.approx((0.5, 0.5, 2.0))
+
+
+@pytest.mark.parametrize(("events", "checkpoints", "states"), [
+    ([], 0, 0),
+    ([["I", 0, {}, None], ["X", "end", 1.0, {"a": 1}], ["I", 1, {}, {"a": 1}]], 2, 1),
+    ([["I", 0, {}, {"a": 1}], ["X", "end", 1.0, None], ["I", 1, {}, None],
+      ["X", "end", 1.0, {"a": 1}]], 2, 2),
+])
+def test_a_state_that_two_checkpoints_show_counts_once(events, checkpoints, states):
+    assert florc_runs.count(events) == florc_runs.Kept(checkpoints, states)
+
+
+def test_a_store_that_is_not_as_expected_gives_no_count(tmp_path):
+    (tmp_path / "runs" / "one").mkdir(parents=True)
+    (tmp_path / "runs" / "one" / "journal.jsonl").write_text('["I",1]\n')
+    assert florc_runs.kept(tmp_path) is None
+    assert florc_runs.kept(tmp_path / "nowhere") is None
+
+
+def test_bars_end_at_the_axis_and_keep_their_figures():
+    groups = [("w", [svg.Bar(5.0, "500 %")]), ("v", [svg.Bar(None, "WRONG 1/2")])]
+    text = svg.bars("a < b", ["one"], groups, 1.0)
+    assert "a &lt; b" in text and "500 %" in text and "WRONG 1/2" in text
+    assert f'width="{svg._PLOT:.1f}"' in text
+
+
+def test_a_report_tells_of_wrong_values_and_of_a_quick_look(tmp_path, monkeypatch):
+    about = {"started": 0.0, "command": "c", "florc": "f", "cores": 2, "cpu": "p", "memory_gb": 8.0,
+             "system": "s", "python": "3", "torch": "2", "numpy": "2", "load_before": 0.0, "pairs": 1,
+             "quick": True, "memcpy_seconds_per_gb": 0.2}
+    rows = [row("plain"), row("florc", loop=11.0, stored=30e6, checkpoints=2, states=2),
+            row("manual", stored=40e6, checkpoints=2),
+            row("florc", step="outer", wrong=1, wanted=8, note="", executed=0)]
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps({"about": about, "rows": rows}))
+    monkeypatch.setattr(report, "BENCH", tmp_path)
+    assert report.main([str(file)]) == 0
+    text = (tmp_path / "quick" / "results.md").read_text()
+    assert "WRONG 1/8" in text and "not figures to quote" in text
+    assert "| masked_lm | 9.0 | 20.0 | 11.1 % | 11.1 % | 2 | 2 | 30.0 | 0.75 |" in text
+    assert "WRONG 1/8" in (tmp_path / "quick" / "replay.svg").read_text()
