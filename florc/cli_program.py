@@ -78,10 +78,10 @@ def split_program(module: str | None, words: tuple[str, ...]) -> tuple[Target, t
 @click.option("--name", metavar="N", help="The run's name (else made of the time).")
 @click.option(
     "--overhead",
-    type=click.FloatRange(min=0, min_open=True),
+    type=click.FloatRange(min=0),
     default=DEFAULT_OVERHEAD,
     metavar="X",
-    help="How much longer the run may take, as a fraction (default: 1/15).",
+    help="How much longer the run may take, as a fraction (default: 1/15; 0: no checkpoints; 1: all).",
 )
 @store_option
 @click.option(

@@ -22,12 +22,12 @@ from typing import Any
 
 from . import atoms
 from .live import is_machinery
-from .policy import GRACE_SECONDS
 from .watched import class_key, module_key
 
 FULL, AUTO, OFF = "full", "auto", "off"
 FIRST = 2  # executions of each loop that are always looked at, as far as the budget goes
 SHARE = 0.25  # of the overhead's seconds that the audit may take
+GRACE_SECONDS = 1.0  # ... of which a short run has as many: an audit that is late finds less
 SPACING = 2.0  # later looks at a loop: each after so many times as many executions as the one before
 LONG = 100  # items of a container that are told apart; of longer lists and sets the length must do
 
@@ -172,7 +172,7 @@ class Audit:
             return self._mode == FULL
         if execution < self._next.get(block, 0):
             return False
-        if self.spent + 2 * self._longest > SHARE * (GRACE_SECONDS + self._overhead * elapsed):
+        if self.spent + 2 * self._longest > SHARE * max(GRACE_SECONDS, self._overhead * elapsed):
             return False
         later = execution + 1 if execution + 1 < FIRST else int((execution + 1) * SPACING)
         self._next[block] = later

@@ -11,7 +11,7 @@ from time import perf_counter  # the real one, whatever stands in `time` later
 from typing import Any
 
 from .appending import Reserve
-from .audit import AUTO, Audit
+from .audit import AUTO, OFF, Audit
 from .checkpoint import Snapshots
 from .errors import CannotRestore, StoreError
 from .graph import Base
@@ -165,7 +165,8 @@ class Recorder:
         self.marks = Marks(self.project, self.journal)
         self.snapshots = Snapshots(self.blobs, self.project.is_project)
         project = self.project
-        self.audit = Audit(audit, overhead, project.is_project, project.is_own, project.files)
+        mode = audit if overhead > 0 else OFF  # without checkpoints there is nothing to complete
+        self.audit = Audit(mode, overhead, project.is_project, project.is_own, project.files)
         self.warn = warn
         self._failed = failed or warn
         self.began = perf_counter()
@@ -201,7 +202,9 @@ class Recorder:
         self._audit_entry(loop)
         if loop.depth:
             self._start_base(loop)
-        loop.began, loop.spent = perf_counter(), self.policy.spent
+        else:
+            self.policy.begin(self._exit_id(loop), self._iteration_id(loop))
+        loop.began, loop.spent = perf_counter(), self.policy.stalled
 
     def start_base(self, loop: RecordLoop) -> None:
         self._safely(lambda: self._start_base(loop))
@@ -211,8 +214,8 @@ class Recorder:
         block = self._exit_id(loop)
         if self._blind.get(loop.block, 0) >= GIVE_UP_AFTER:
             return
-        first_main = not loop.depth and not self.policy.costs(block).executions and self.policy.overhead > 0
-        if first_main or self.policy.wants(block, self._elapsed()):
+        wants = self.policy.wants if loop.depth else self.policy.wants_entry
+        if wants(block, self._elapsed()):
             started = perf_counter()
             loop.base, key = self.snapshots.enter(self.project.root(self._names(loop)), full=not loop.depth)
             self.journal.add(["B", key], now=True)
@@ -227,31 +230,35 @@ class Recorder:
     def _exit_id(loop: RecordLoop) -> str:
         return loop.block if loop.depth else f"{loop.block} (main)"
 
+    @staticmethod
+    def _iteration_id(loop: RecordLoop) -> str:
+        return f"{loop.block} (iteration)"
+
     def boundary(self, loop: RecordLoop) -> None:
         self._safely(lambda: self._boundary(loop))
 
     def _boundary(self, loop: RecordLoop) -> None:
         for gone in self.stack.close(loop):
             self._close_raised(gone)
-        block = f"{loop.block} (iteration)"
+        block = self._iteration_id(loop)
+        seconds, hits = self._measured(loop), self.marks.hits()
         if loop.iteration:
-            self._measure(loop, block)
+            self.policy.ran_iteration(seconds, hits)
             self._audit(loop)
         if not loop.depth:
             loop.audited = self.audit.due(block, self.policy.costs(block).executions, self._elapsed())
         self._note_others()
-        hits = self.marks.hits()
         self.marks.push()
         ckpt = None
         if loop.iteration == 0 and loop.base is None and loop.iterator is None:
             self._start_base(loop)  # a while loop
-        elif loop.iteration and loop.base is not None and self.policy.wants(block, self._elapsed()):
+        elif loop.iteration and loop.base is not None and self.policy.wants_iteration(self._elapsed()):
             ckpt = self._take(loop, block, self._names(loop))
         self.journal.add(["I", loop.iteration, self._values(loop), ckpt, hits], now=True)
         if loop.iteration >= SILENCE_AFTER and self.policy.costs(block).compute < SILENCE_BELOW:
             loop.live = False
             self.journal.add(["S"])
-        loop.began, loop.spent = perf_counter(), self.policy.spent
+        loop.began, loop.spent = perf_counter(), self.policy.stalled
 
     def leave(self, loop: RecordLoop, extra: dict[str, Any]) -> None:
         self._safely(lambda: self._leave(loop, extra))
@@ -263,11 +270,16 @@ class Recorder:
         if self.stack.loops:
             self.stack.loops.pop()
         block = self._exit_id(loop)
-        seconds = self._measure(loop, block)
+        seconds = self._measured(loop)
+        if loop.depth:
+            self.policy.ran(block, seconds)
+        else:
+            self.policy.left(seconds)
         self._audit(loop)
         hits = self.marks.hits()
         self.marks.pop(loop.saved)
-        ckpt = self._take(loop, block, loop.locals() | extra) if loop.base is not None else None
+        wanted = loop.base is not None and (loop.depth or self.policy.wants_exit(self._elapsed()))
+        ckpt = self._take(loop, block, loop.locals() | extra) if wanted else None
         self._note_others()
         self.journal.add(["X", loop.outcome, round(seconds, 6), ckpt, hits], now=True)
         costs = self.policy.costs(block)
@@ -317,7 +329,7 @@ class Recorder:
     def _look(self) -> dict[str, list[str]]:
         spent = self.audit.spent
         found = self.audit.look()
-        self.policy.spent += self.audit.spent - spent
+        self.policy.paid(self.audit.spent - spent)
         return {key: new for key, names in found.items() if (new := self.project.unwatched(key, names))}
 
     def _watch_from_now(self, found: dict[str, list[str]], loop: OpenLoop) -> None:
@@ -350,11 +362,9 @@ class Recorder:
             loop.base = loop.iterator = None
         loop.frame = None
 
-    def _measure(self, loop: RecordLoop, block: str) -> float:
+    def _measured(self, loop: RecordLoop) -> float:
         """Seconds since the last boundary less what florc itself took."""
-        seconds = perf_counter() - loop.began - (self.policy.spent - loop.spent)
-        self.policy.ran(block, seconds)
-        return seconds
+        return perf_counter() - loop.began - (self.policy.stalled - loop.spent)
 
     def _take(self, loop: RecordLoop, block: str, names: dict[str, Any]) -> list[str] | None:
         assert loop.base is not None

@@ -55,7 +55,7 @@ def one_error(err: str, *parts: str) -> None:
         (("record", "."), 2, ["directory"]),
         (("record", "--bogus", "train.py"), 2, ["--bogus", "florc record --help"]),
         (("record", "--overhead", "much", "train.py"), 2, ["--overhead", "much"]),
-        (("record", "--overhead", "0", "train.py"), 2, ["--overhead"]),
+        (("record", "--overhead", "-1", "train.py"), 2, ["--overhead"]),
         (("record", "broken.py"), 1, ["broken.py:2", "SyntaxError"]),
         (("record", "zero.py"), 1, ["zero.py", "null bytes"]),
         (("record", "--name", "../out", "train.py"), 2, ["../out", "letters"]),

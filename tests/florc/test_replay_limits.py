@@ -173,6 +173,12 @@ def rows(*tables: dict[str, Row]) -> list[Any]:
     ]
 
 
+def events(folder: Path, run: str) -> list[list[Any]]:
+    """The journal of a run."""
+    lines = (folder / ".florc" / "runs" / run / "journal.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines if line.startswith("[")]
+
+
 def replayed(folder: Path, row: Row) -> tuple[str, int, str, int]:
     """What the edited program prints and exits with, plainly and replayed; summary in s.json."""
     lay(folder, {"train.py": WORK + row.program})
@@ -196,6 +202,21 @@ def test_a_replay_is_right_or_says_that_it_is_not(tmp_path, row):
 def test_a_replay_that_is_right_does_not_doubt_itself(tmp_path, row):
     out, code, wanted, wanted_code = replayed(tmp_path, row)
     assert (out, code) == (wanted, wanted_code)
+
+
+@pytest.mark.program
+def test_a_record_without_overhead_keeps_the_journal_alone(tmp_path):
+    """Its replay runs all of the program again, and is right."""
+    program = WORK + f"for epoch in range(3):\n{TRAIN}    print('e', epoch)\n"
+    lay(tmp_path, {"train.py": program})
+    assert florc(tmp_path, "record", "--overhead", "0", "--name", "one", "train.py").code == 0
+    assert not [line for line in events(tmp_path, "one") if line[0] == "B"]
+    lay(tmp_path, {"train.py": program + "    print('probe', work(epoch))\n"})
+    plain = python(tmp_path, "train.py")
+    again = florc(tmp_path, "replay", "--summary", "s.json", "train.py")
+    assert (again.out, again.code) == (plain.out, 0)
+    (loop,) = json.loads((tmp_path / "s.json").read_text())["main_loops"]
+    assert (loop["executed"], loop["restored"]) == ([0, 1, 2], [])
 
 
 @pytest.mark.program
