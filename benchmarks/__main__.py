@@ -17,12 +17,13 @@ from .desk import BENCH, ROOT
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--pairs", type=int, default=4, help="plain and recorded runs of each workload")
-    parser.add_argument("--manual", type=int, default=2, help="runs that save by hand, among these")
+    parser.add_argument("--pairs", type=int, default=3, help="plain and recorded runs of each workload")
+    parser.add_argument("--manual", type=int, default=1, help="runs that save by hand, among these")
     parser.add_argument("--peers", type=int, default=1, help="runs of each installed other recorder")
     parser.add_argument("--replays", type=int, default=2, help="rounds of replays")
     parser.add_argument("--workloads", default="", metavar="A,B", help="only these (startup and stall too)")
-    parser.add_argument("--variants", default="", metavar="V,W", help="only these, and plain")
+    parser.add_argument("--variants", default="", metavar="V,W",
+                        help="only these, and plain: florc, manual, replay, a recorder's name")
     parser.add_argument("--quick", action="store_true", help="one pair, two epochs: a look, no figures")
     options = parser.parse_args(argv)
     if options.quick:

@@ -179,7 +179,7 @@ class Campaign:
         outer = checking.without(truth.out, INNER)
         for number in range(self.replays):
             self._values_alone("floor", number, truth.out, touched)
-            if self.wants("manual"):
+            if self.wants("manual") and number < self.manual:
                 self._values_alone("load", number, truth.out, self._home("manual") / "saved")
             if self.wants("florc"):
                 self._florc(number, "outer", checking.whole, outer)

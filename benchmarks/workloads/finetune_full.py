@@ -79,7 +79,7 @@ def main():
     torch.set_num_threads(1)
     torch.manual_seed(args.seed)
     generator = torch.Generator().manual_seed(args.seed)
-    train_set = sentences(240, args.vocabulary, args.length, generator)
+    train_set = sentences(176, args.vocabulary, args.length, generator)
     test_set = sentences(96, args.vocabulary, args.length, generator)
     train_loader = DataLoader(train_set, batch_size=args.batch_size, shuffle=True)
     test_loader = DataLoader(test_set, batch_size=48)

@@ -87,7 +87,7 @@ def main():
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--lr", type=float, default=0.02)
-    parser.add_argument("--images", type=int, default=1600)
+    parser.add_argument("--images", type=int, default=1088)
     parser.add_argument("--size", type=int, default=32)
     parser.add_argument("--log-interval", type=int, default=10)
     parser.add_argument("--seed", type=int, default=7)

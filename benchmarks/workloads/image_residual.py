@@ -67,7 +67,7 @@ class Patterns(Dataset):
 
 def train(model, loader, criterion, optimizer):
     model.train()
-    seen, right, total = 0, 0, 0.0
+    right, total = 0, 0.0
     for batch, (images, labels) in enumerate(loader):  # [step loop]
         outputs = model(images)
         loss = criterion(outputs, labels)
@@ -75,10 +75,9 @@ def train(model, loader, criterion, optimizer):
         loss.backward()
         # [inner probe]
         optimizer.step()
-        seen += len(labels)
         right += outputs.argmax(1).eq(labels).sum().item()
         total += loss.item() * len(labels)
-    return total / seen, right / seen
+    return total / len(loader.dataset), right / len(loader.dataset)
 
 
 def evaluate(model, loader, criterion):
