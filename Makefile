@@ -64,4 +64,4 @@ demo: $(STAMP)
 	@$(BIN)/python samples/demo.py
 
 clean:
-	rm -rf .venv .venv-3.* build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-3.* .bench build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

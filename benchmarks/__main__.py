@@ -4,6 +4,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import time
@@ -24,6 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--workloads", default="", metavar="A,B", help="only these (startup and stall too)")
     parser.add_argument("--variants", default="", metavar="V,W",
                         help="only these, and plain: florc, manual, replay, a recorder's name")
+    parser.add_argument("--keep", action="store_true", help="leave what ran in .bench/work (gigabytes)")
     parser.add_argument("--quick", action="store_true", help="one pair, two epochs: a look, no figures")
     options = parser.parse_args(argv)
     if options.quick:
@@ -48,6 +50,7 @@ def run(log: campaign.Log, options: argparse.Namespace, wanted: set[str]) -> Non
         campaign.startup(log, 1 if options.quick else campaign.STARTUP_PAIRS, _say)
     if not wanted or "stall" in wanted:
         campaign.stall(log, catalog.BY_NAME["state_heavy"], _say, options.pairs)
+        _tidy(options)
     for workload in catalog.ALL:
         if wanted and workload.name not in wanted:
             continue
@@ -55,8 +58,15 @@ def run(log: campaign.Log, options: argparse.Namespace, wanted: set[str]) -> Non
         args = (workload.count, str(iterations))
         campaign.Campaign(log, workload, args, iterations, options.pairs, options.manual, options.replays,
                           _say, frozenset(filter(None, options.variants.split(","))), options.peers).run()
+        _tidy(options)
     log.about["took"] = time.time() - log.about["started"]
     log.save()
+
+
+def _tidy(options: argparse.Namespace) -> None:
+    """Remove what the runs left: a full disk would be measured, too."""
+    if not options.keep:
+        shutil.rmtree(BENCH / "work", ignore_errors=True)
 
 
 def about(options: argparse.Namespace) -> dict[str, Any]:
