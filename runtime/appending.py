@@ -2,20 +2,36 @@
 
 A program may close descriptors that are not its own (a daemon closes all there are), and its next file
 then gets the number of one of ours. What belongs to the run must never go there: so each use looks whether
-the number still stands for the file, and opens the file again where it does not.
+the number still stands for the file, and opens the file again where it does not. The numbers are high ones:
+the system gives a new file the lowest that is free, so none of the program's gets ours between look and use.
 """
 
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
+import resource
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from . import private
 
+HIGH_FD = 500  # no program opens so many files within a microsecond; half the usual limit is left to it
 RESERVE_BYTES = 1 << 14  # for the words that tell why recording stopped, and the run's description
+
+
+def _moved_up(fd: int) -> int:
+    """The same open file under a number far from those that the program's files get."""
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    lowest = HIGH_FD if limit < 0 else min(HIGH_FD, limit // 2)
+    try:
+        high = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, lowest)
+    except OSError:
+        return fd  # all numbers up there are taken
+    os.close(fd)
+    return high
 
 
 def _identity(fd: int) -> tuple[int, int]:
@@ -24,14 +40,15 @@ def _identity(fd: int) -> tuple[int, int]:
 
 
 class Appender:
-    """Appends to a private file.
+    """Appends to a private file, or, with `placed`, writes at given places. Any thread may use it.
 
     flags: further ones for opening it the first time (O_EXCL: it must be new).
     """
 
-    def __init__(self, path: Path, flags: int = 0) -> None:
+    def __init__(self, path: Path, flags: int = 0, *, placed: bool = False) -> None:
         self._path = os.path.abspath(path)  # the program may change the folder
-        self._fd = private.open_file(path, os.O_WRONLY | os.O_APPEND | flags)
+        self._mode = os.O_WRONLY | (0 if placed else os.O_APPEND)
+        self._fd = _moved_up(private.open_file(path, self._mode | flags))
         self._file = _identity(self._fd)
 
     def _own(self) -> int:
@@ -41,7 +58,7 @@ class Appender:
                 return self._fd
         except OSError:
             pass  # closed by the program
-        fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
+        fd = _moved_up(os.open(self._path, self._mode | os.O_NOFOLLOW | os.O_CLOEXEC))
         if _identity(fd) != self._file:
             os.close(fd)
             raise OSError(errno.ESTALE, os.strerror(errno.ESTALE), self._path)
@@ -53,6 +70,13 @@ class Appender:
         fd, left = self._own(), memoryview(data)
         while len(left):
             left = left[os.write(fd, left) :]
+
+    def write_at(self, place: int, data: Any) -> None:
+        """Write all of a buffer at a place of a `placed` file; OSError as `write` raises it."""
+        fd, left = self._own(), memoryview(data)
+        while len(left):
+            done = os.pwrite(fd, left, place)
+            left, place = left[done:], place + done
 
     def size(self) -> int:
         return os.fstat(self._own()).st_size

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import process
+from .background import Job
 from .difference import Teller
 from .errors import CannotRestore, StoreError
 from .graph import MARSHAL_VERSION, Base, Walk, digest, live_base
@@ -21,7 +22,7 @@ from .live import Iterator
 from .lives import has_finalizer, without_end
 from .restore import Build
 from .roots import Namespace, Root
-from .store import BlobReader, BlobWriter
+from .store import BlobReader, BlobWriter, Part
 
 DATED = b"datetime"  # in the contents of what holds a date or time: these differ from day to day
 MAX_NAMED = 3  # differences told by name; the rest are counted
@@ -34,6 +35,23 @@ def _names_of(root: Root) -> list[tuple[str, list[str]]]:
         picked = {name for name, _ in root.pick(key, names)}
         found.append((key, [name for name in list(names) if name in picked]))
     return found
+
+
+@dataclass
+class Taken:
+    """A checkpoint just taken.
+
+    Attributes:
+        hashes: its three blobs.
+        job: what is still to be written of it (None: nothing).
+        opaque: what it could not see, in words; then it is not kept.
+        graphs: the new tensors with autograd graphs.
+    """
+
+    hashes: list[str]
+    job: Job | None
+    opaque: list[str]
+    graphs: list[Any]
 
 
 class Snapshots:
@@ -58,28 +76,24 @@ class Snapshots:
         kept = marshal.dumps((base.packed(), names, entry), MARSHAL_VERSION)
         return base, self._blobs.put(kept, sealed=True)
 
-    def take(self, base: Base, root: Root) -> tuple[list[str], list[str], list[Any]]:
-        """Write a checkpoint of the state below root.
-
-        Returns its three hashes, what it cannot see in words, and the new tensors with autograd graphs.
-        """
+    def take(self, base: Base, root: Root) -> Taken:
+        """Take a checkpoint of the state below root. One that does not see all of it is not kept."""
         walk = Walk(root, base, self._is_project).run()
         contents = walk.changed()
-        self._put_blobs(walk, contents)
         hidden = walk.opaque + [(number, what) for number, what in walk.lost if _is_kept(walk, number)]
-        opaque = sorted({f"{walk.path(number)} ({what})" for number, what in hidden})
+        if hidden:
+            opaque = sorted({f"{walk.path(number)} ({what})" for number, what in hidden})
+            return Taken([], None, opaque, walk.graphs)
         lost = sorted({f"{walk.path(number)} ({what})" for number, what in walk.lost})
-        delta = marshal.dumps((contents, process.capture(), lost, opaque, walk.hints), MARSHAL_VERSION)
+        delta = marshal.dumps((contents, process.capture(), lost, [], walk.hints), MARSHAL_VERSION)
         names = marshal.dumps(_names_of(root), MARSHAL_VERSION)
         entry = [number for number in sorted(contents) if number < walk.first_new]
         changed = marshal.dumps(entry, MARSHAL_VERSION)
-        hashes = [self._blobs.put(part, sealed=True) for part in (delta, names, changed)]
-        return hashes, opaque, walk.graphs
-
-    def _put_blobs(self, walk: Walk, contents: dict[int, bytes]) -> None:
         wanted = {key for content in contents.values() for key in _keys(content)}
-        for key in wanted & walk.blobs.keys():
-            self._blobs.put(walk.blobs[key].get(), key)
+        parts = [Part(blob.get(), key) for key, blob in walk.blobs.items() if key in wanted]
+        parts += [Part(part, sealed=True) for part in (delta, names, changed)]
+        hashes, job = self._blobs.put_all(parts)
+        return Taken(hashes[-3:], job, [], walk.graphs)
 
 
 def _is_kept(walk: Walk, number: int) -> bool:

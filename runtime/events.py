@@ -91,6 +91,11 @@ def _ckpt(value: Any) -> bool:
     return value is None or (type(value) is list and len(value) == 3 and all(map(_key, value)))
 
 
+def _hashes(value: Any) -> bool:
+    """A checkpoint's blobs."""
+    return value is not None and _ckpt(value)
+
+
 def _regions(value: Any) -> bool:
     return type(value) is dict and all(type(part) is list and all(map(_int, part)) for part in value.values())
 
@@ -180,6 +185,7 @@ _SHAPES: dict[str, tuple[Check, ...]] = {
     "L": (_text,),
     "B": (_key,),
     "I": (_int, _dict, _ckpt, _int),
+    "C": (_count, _hashes),
     "X": (_text, _number, _ckpt, _int),
     "Z": (_text,),
     "H": (_int, _regions),

@@ -4,6 +4,7 @@ r"""The journal of a run: what happened, in order, one JSON array a line.
     ["B", base]                    ... with its entry state kept as blob `base`
     ["I", i, values, ckpt, hits]   iteration i of a main loop begins; plain values of names; checkpoint (three
                                    hashes or null); hits of the iteration before (see "H")
+    ["C", n, ckpt]                 the checkpoint of event n, an "I" or "X", has been written
     ["X", outcome, s, ckpt, hits]  the innermost open loop is left: "end" or "return"; seconds; as above
     ["Z", id]                      an open loop was left by an exception (noticed at the next guard)
     ["H", n, regions]              hits n: {file: [region, ...]} that ran

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import mmap
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from time import perf_counter  # the real one, whatever stands in `time` later
-from typing import Any
+from typing import Any, NamedTuple
 
 from .appending import Reserve
 from .audit import AUTO, OFF, Audit
-from .checkpoint import Snapshots
+from .checkpoint import Snapshots, Taken
 from .errors import CannotRestore, StoreError
 from .graph import Base
 from .guards import INERT, USEFUL_DEPTH, Guard, OpenLoop, Stack, keeps_locals
 from .journal import JournalWriter
 from .output import locate, log_parts
-from .policy import Policy
+from .policy import DENSE, Policy
 from .project import Project
 from .roots import is_hidden
 from .seal import Seal
@@ -84,6 +85,14 @@ class Flag:
     @value.setter
     def value(self, value: int) -> None:
         self._shared[0] = value
+
+
+class OnTheWay(NamedTuple):
+    """A checkpoint that is being written; the journal's event it belongs to, and its block."""
+
+    number: int
+    block: str
+    taken: Taken
 
 
 class RecordLoop(OpenLoop):
@@ -176,6 +185,7 @@ class Recorder:
         self._told: set[str] = set()
         self._muted: set[str] = set()
         self._differentiated: set[tuple[str, str]] = set()
+        self._on_the_way: deque[OnTheWay] = deque()
         self._blind: dict[str, int] = {}  # block -> checkpoints that could not see all
 
     # -- loops --------------------------------------------------------------------------
@@ -197,6 +207,7 @@ class Recorder:
         return guard
 
     def _enter(self, loop: RecordLoop) -> None:
+        self._settle()
         self.journal.add(["L", loop.block], now=True)
         loop.saved = self.marks.push()
         self._audit_entry(loop)
@@ -249,12 +260,12 @@ class Recorder:
             loop.audited = self.audit.due(block, self.policy.costs(block).executions, self._elapsed())
         self._note_others()
         self.marks.push()
-        ckpt = None
+        taken = None
         if loop.iteration == 0 and loop.base is None and loop.iterator is None:
             self._start_base(loop)  # a while loop
         elif loop.iteration and loop.base is not None and self.policy.wants_iteration(self._elapsed()):
-            ckpt = self._take(loop, block, self._names(loop))
-        self.journal.add(["I", loop.iteration, self._values(loop), ckpt, hits], now=True)
+            taken = self._take(loop, block, self._names(loop))
+        self._tell(["I", loop.iteration, self._values(loop), None, hits], block, taken)
         if loop.iteration >= SILENCE_AFTER and self.policy.costs(block).compute < SILENCE_BELOW:
             loop.live = False
             self.journal.add(["S"])
@@ -279,9 +290,9 @@ class Recorder:
         hits = self.marks.hits()
         self.marks.pop(loop.saved)
         wanted = loop.base is not None and (loop.depth or self.policy.wants_exit(self._elapsed()))
-        ckpt = self._take(loop, block, loop.locals() | extra) if wanted else None
+        taken = self._take(loop, block, loop.locals() | extra) if wanted else None
         self._note_others()
-        self.journal.add(["X", loop.outcome, round(seconds, 6), ckpt, hits], now=True)
+        self._tell(["X", loop.outcome, round(seconds, 6), None, hits], block, taken)
         costs = self.policy.costs(block)
         if loop.depth and costs.executions >= MUTE_AFTER and costs.compute < MUTE_BELOW:
             self.mute(loop.block)
@@ -366,21 +377,45 @@ class Recorder:
         """Seconds since the last boundary less what florc itself took."""
         return perf_counter() - loop.began - (self.policy.stalled - loop.spent)
 
-    def _take(self, loop: RecordLoop, block: str, names: dict[str, Any]) -> list[str] | None:
+    def _take(self, loop: RecordLoop, block: str, names: dict[str, Any]) -> Taken | None:
+        """Take a checkpoint; None where it does not see all, and while the disk is behind."""
         assert loop.base is not None
+        if not self.blobs.has_room and self.policy.overhead < DENSE:
+            return None
         started = perf_counter()
-        ckpt, opaque, graphs = self.snapshots.take(loop.base, self.project.root(names))
-        self.blobs.flush()
-        self.policy.materialized(block, perf_counter() - started)
-        self._watch(graphs, loop.block, at_exit="iteration" not in block)
-        if opaque:
+        taken = self.snapshots.take(loop.base, self.project.root(names))
+        writing = taken.job is not None and not taken.opaque
+        self.policy.materialized(block, perf_counter() - started, writing)
+        self._watch(taken.graphs, loop.block, at_exit="iteration" not in block)
+        if taken.opaque:
             self._blind[loop.block] = self._blind.get(loop.block, 0) + 1
             self.note(
-                f"{loop.block}: florc cannot see inside {', '.join(opaque[:3])}; "
+                f"{loop.block}: florc cannot see inside {', '.join(taken.opaque[:3])}; "
                 "what holds it is executed on replay"
             )
             return None
-        return ckpt
+        return taken
+
+    def _tell(self, event: list[Any], block: str, taken: Taken | None) -> None:
+        """Write an "I" or "X", with its checkpoint where that is written already."""
+        self._settle()
+        if taken is not None and taken.job is None and not self._on_the_way:
+            event[3] = taken.hashes
+            taken = None
+        number = self.journal.add(event, now=True)
+        if taken is not None:
+            self._on_the_way.append(OnTheWay(number, block, taken))
+
+    def _settle(self) -> None:
+        """Write down which checkpoints have got to the disk since last asked. OSError if one could not."""
+        waiting = self._on_the_way
+        while waiting and (waiting[0].taken.job is None or waiting[0].taken.job.done):
+            number, block, taken = waiting.popleft()
+            if taken.job is not None:
+                self.policy.background(block, taken.job.seconds)
+                if taken.job.error is not None:
+                    raise taken.job.error
+            self.journal.add(["C", number, taken.hashes], now=True)
 
     def _values(self, loop: RecordLoop) -> dict[str, Any]:
         """The plain values by which a user may name this iteration."""
@@ -453,6 +488,8 @@ class Recorder:
         self.reserve.release()
 
     def _finish(self, code: int, interrupted: bool) -> None:
+        self.blobs.finish()
+        self._settle()
         self.journal.add(["E", code, interrupted, self.blobs.count])
         self.journal.sync()
         self.blobs.sync()

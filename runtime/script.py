@@ -52,6 +52,8 @@ class Script:
     events: list[Event]
     main_loops: list[LoopRun] = field(default_factory=list)
     at: dict[int, LoopRun] = field(default_factory=dict)  # by the position of the entering event
+    places: dict[int, Iteration | LoopRun] = field(default_factory=dict)  # by the event that a "C" names
+    whole_from: int = 0  # events before this one lack state that was found later
     notes: list[str] = field(default_factory=list)
     others: list[int] = field(default_factory=list)         # positions of text written by others
     muted: dict[str, int] = field(default_factory=dict)  # block id -> position from which it is not followed
@@ -82,8 +84,12 @@ def parse(events: list[Event]) -> Script:
             table[event[1]] = {file: frozenset(regions) for file, regions in event[2].items()}
         elif tag == "I" and stack:
             _iterate(stack[-1], position, event, table)
+            script.places[position] = stack[-1].iterations[-1]
         elif tag in ("X", "Z") and stack:
+            script.places[position] = stack[-1]
             _leave(stack.pop(), position, event, table)
+        elif tag == "C":
+            _complete(script, event)
         elif tag == "o":
             script.others.append(position)
         elif tag == "stop":
@@ -95,7 +101,7 @@ def parse(events: list[Event]) -> Script:
         elif tag == "D":
             differentiated.add((event[1], event[2]))
         elif tag == "A":
-            _drop_all(script)
+            _drop_all(script, position)
         elif tag == "n":
             script.notes.append(event[1])
         elif tag == "E":
@@ -107,8 +113,16 @@ def parse(events: list[Event]) -> Script:
     return script
 
 
-def _drop_all(script: Script) -> None:
+def _complete(script: Script, event: Event) -> None:
+    """A checkpoint has got to the disk."""
+    place = script.places.get(event[1])
+    if place is not None and event[1] >= script.whole_from:
+        place.ckpt = event[2]
+
+
+def _drop_all(script: Script, position: int) -> None:
     """Forget the checkpoints so far: state was found that they do not hold."""
+    script.whole_from = position
     for run in script.at.values():
         run.base = run.ckpt = None
         for iteration in run.iterations:

@@ -17,18 +17,22 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import xxhash
 
 from .appending import Appender
+from .background import Background, Disk, Job
 from .errors import StoreError
 from .seal import Seal
+from .staging import Staging, fits
 
 ALIGNMENT = 64  # bytes: what vector units and direct I/O like
 GATHERED_BYTES = 1 << 20  # small blobs are written together, up to this size: some disks are very slow
+AT_ONCE_BYTES = 1 << 16  # as much is written in the time that handing it over would take
 PACK, INDEX = "data.pack", "data.idx"
 
 
@@ -84,20 +88,35 @@ def _is_torn(index: Path) -> bool:
     return bool(text) and not text.endswith(b"\n")
 
 
-class BlobWriter:
-    """Appends blobs to a run's pack. Small ones wait for `flush`; nothing may name them before."""
+class Part(NamedTuple):
+    """Bytes for `put_all`, with their hash if it is known."""
+
+    data: Any
+    key: str | None = None
+    sealed: bool = False
+
+
+class BlobWriter(Disk):
+    """Appends blobs to a run's pack: at once (`put`), or in the background (`put_all`).
+
+    Small ones that are put wait for `flush`; nothing may name them before. A part of the pack that was
+    reserved for what never came is a gap that no line refers to.
+    """
 
     def __init__(self, folder: Path, seal: Seal) -> None:
         self._seal = seal
-        self._pack, self._index = Appender(folder / PACK), Appender(folder / INDEX)
+        self._pack, self._index = Appender(folder / PACK, placed=True), Appender(folder / INDEX)
         self._known: dict[str, Entry] = {}
         self._recall(folder)
         if _is_torn(folder / INDEX):
             self._index.write(b"\n")  # what a kill left of the last line stays a line of its own
         self._failed = False
-        self._end = self._pack.size()  # once all that waits is written
+        self._end = self._pack.size()  # of all that has a place in the pack
         self._waiting = bytearray()
+        self._waits_at = self._end
         self._lines: list[bytes] = []
+        self._background, self._staging = Background(self), Staging()
+        self._on_the_way: dict[str, Job] = {}
         self.written = 0  # bytes given to the disk
         self.logical = 0  # bytes asked to be kept
 
@@ -117,6 +136,7 @@ class BlobWriter:
             self._known[key] = entry
         reader.close()
 
+    # -- at once --------------------------------------------------------------------------
     def put(self, data: Any, key: str | None = None, *, sealed: bool = False) -> str:
         """Keep the bytes of a buffer; its hash. Known bytes are not written again.
 
@@ -124,61 +144,139 @@ class BlobWriter:
         """
         key = key or xxhash.xxh3_128_hexdigest(data)
         self.logical += len(data)
-        known = self._known.get(key)
-        if known is None or (sealed and not known.sealed):
-            self._append(memoryview(data).cast("B") if len(data) else memoryview(b""), key, known, sealed)
+        if key in self._on_the_way:
+            self.finish()  # an event may name it when this returns
+        if self._is_new(key, sealed):
+            self._append(_plain(data), key, sealed)
         return key
 
-    def _append(self, data: memoryview, key: str, known: Entry | None, sealed: bool) -> None:
+    def _is_new(self, key: str, sealed: bool) -> bool:
+        known = self._known.get(key)
+        return known is None or (sealed and not known.sealed)
+
+    def _append(self, data: memoryview, key: str, sealed: bool) -> None:
         """Take what is new: the bytes and their line; of known bytes, that are now sealed, a line only."""
-        padding = -self._end % ALIGNMENT
-        offset, size = self._end + padding if known is None else known.offset, len(data)
-        if known is None:
-            self._waiting += bytes(padding)
+        size = len(data)
+        place = self._place(key, size)
+        if key not in self._known:
+            if not self._waiting:
+                self._waits_at = place
             if size > GATHERED_BYTES:
                 self._write_waiting()
-                self._write(self._pack, data)
+                self._write(lambda: self._pack.write_at(place, data))
             else:
-                self._waiting += data
-            self._end = offset + size
-            self.written += size + padding
-        self._lines.append(index_line(self._seal, key, offset, data, sealed))
-        self._known[key] = Entry(offset, size, sealed, "")
+                self._waiting += bytes(place - self._waits_at - len(self._waiting)) + data
+            self.written += size
+        self._lines.append(index_line(self._seal, key, place, data, sealed))
+        self._known[key] = Entry(place, size, sealed, "")
         if len(self._waiting) > GATHERED_BYTES:
             self.flush()
+
+    def _place(self, key: str, size: int) -> int:
+        """Where a blob lies, or will lie: the pack's end moves there."""
+        known = self._known.get(key)
+        if known is not None:
+            return known.offset
+        place = self._end + -self._end % ALIGNMENT
+        self._end = place + size
+        return place
 
     def flush(self) -> None:
         """Write what waits: the bytes, then their lines. Nothing may name a blob before this is done."""
         if self._lines:
             self._write_waiting()
             lines, self._lines = b"".join(self._lines), []
-            self._write(self._index, lines)
+            self._write(lambda: self._index.write(lines))
 
     def _write_waiting(self) -> None:
         if self._waiting:
             waiting, self._waiting = self._waiting, bytearray()
-            self._write(self._pack, waiting)
+            self._write(lambda: self._pack.write_at(self._waits_at, waiting))
 
-    def _write(self, file: Appender, data: Any) -> None:
-        """Append, or take no more: what comes after half a blob would lie elsewhere than its line says."""
+    def _write(self, action: Callable[[], None]) -> None:
+        """Write, or take no more: of a store that fails nothing is to be expected."""
         if self._failed:
             raise OSError(errno.EIO, "an earlier write to the store failed")
         try:
-            file.write(data)
+            action()
         except OSError:
             self._failed = True
             self._lines.clear()
             raise
 
+    # -- in the background ----------------------------------------------------------------
+    @property
+    def has_room(self) -> bool:
+        """True if `put_all` would not have to wait for the disk."""
+        return self._staging.has_room
+
+    def put_all(self, parts: Iterable[Part]) -> tuple[list[str], Job | None]:
+        """Keep the bytes of buffers, which may change once this returns; their hashes.
+
+        What is written goes on in the background: nothing may name the blobs before the job, and those
+        before it, are done. None where there is nothing to wait for.
+        """
+        if not self.has_room:
+            self.finish()
+        self.flush()
+        keys, new, lines, start = [], [], [], self._end + -self._end % ALIGNMENT
+        for part in parts:
+            data = _plain(part.data)
+            key = part.key or xxhash.xxh3_128_hexdigest(data)
+            keys.append(key)
+            self.logical += len(data)
+            if self._is_new(key, part.sealed):
+                place = self._place(key, len(data))
+                if key not in self._known:
+                    new.append((place - start, key, data))
+                lines.append(index_line(self._seal, key, place, data, part.sealed))
+                self._known[key] = Entry(place, len(data), part.sealed, "")
+        return keys, self._start(start, new, b"".join(lines)) if lines else None
+
+    def _start(self, start: int, new: list[tuple[int, str, memoryview]], lines: bytes) -> Job | None:
+        """Write this now, if it is so little or so much that staging it would not pay; else stage it."""
+        size = self._end - start if new else 0
+        self.written += sum(len(data) for _, _, data in new)
+        if size <= AT_ONCE_BYTES or not fits(size):
+            for place, _, data in new:
+                self._write(partial(self._pack.write_at, start + place, data))
+            self._write(lambda: self._index.write(lines))
+            return None
+        slot = self._staging.take()
+        staged = slot.fill([(place, data) for place, _, data in new], size)
+        job = Job(start, staged, lines, lambda: self._staging.give(slot))
+        self._on_the_way = {key: one for key, one in self._on_the_way.items() if not one.done}
+        self._on_the_way.update({key: job for _, key, _ in new})
+        self._background.start(job)
+        return job
+
+    def write_bytes(self, place: int, data: memoryview) -> None:
+        self._write(lambda: self._pack.write_at(place, data))
+
+    def write_lines(self, lines: bytes) -> None:
+        self._write(lambda: self._index.write(lines))
+
+    def finish(self) -> None:
+        """Wait until all that was put is written; the jobs tell what has failed."""
+        self._background.finish()
+        self._on_the_way.clear()
+
+    # -- the end --------------------------------------------------------------------------
     def sync(self) -> None:
+        self.finish()
         self.flush()
         self._pack.sync()
         self._index.sync()
 
     def close(self) -> None:
+        self._background.close()
         self.flush()
         self._pack.close()
         self._index.close()
+
+
+def _plain(data: Any) -> memoryview:
+    return memoryview(data).cast("B") if len(data) else memoryview(b"")
 
 
 class BlobReader:

@@ -12,13 +12,14 @@ from florc.runtime.store import BlobReader
 
 from .bench import Bench
 
+CHECKPOINTS: dict[object, int] = {"I": 3, "X": 3, "C": 2}  # events with a checkpoint's hashes, and where
 FILES = ("journal.jsonl", "data.pack", "data.idx")
 
 
-def writes(log: Path) -> list[tuple[str, bytes]]:
-    """Every write to the store, in order."""
+def writes(log: Path) -> list[tuple[str, int, bytes]]:
+    """Every write to the store, in order: its file, its place there (-1: the end), its bytes."""
     lines = [line.split(" ") for line in log.read_text().splitlines()]
-    return [(name, bytes.fromhex(data)) for name, data in lines if name in FILES]
+    return [(name, int(place), bytes.fromhex(data)) for name, place, data in lines if name in FILES]
 
 
 def named(events: list[list[object]]) -> set[str]:
@@ -27,8 +28,9 @@ def named(events: list[list[object]]) -> set[str]:
     for event in events:
         if event[0] == "B":
             found.add(str(event[1]))
-        elif event[0] in ("I", "X") and isinstance(event[3], list):
-            found.update(map(str, event[3]))
+        elif event[0] in CHECKPOINTS:
+            hashes = event[CHECKPOINTS[event[0]]]
+            found.update(map(str, hashes if isinstance(hashes, list) else ()))
         elif event[0] == "f" and isinstance(event[1], list) and event[1][0] in ("prior", "read"):
             place = 4 if event[1][0] == "prior" else 3
             found.update(str(part) for part in event[1][place : place + 1] if part)
@@ -59,12 +61,12 @@ def test_every_prefix_of_the_writes_names_only_what_is_there(tmp_path, monkeypat
     for name in FILES:
         (folder / name).touch()
     most = 0
-    for name, data in writes(tmp_path / "log"):
+    for name, place, data in writes(tmp_path / "log"):
         before = (folder / name).stat().st_size
         for part in (data[: len(data) // 2], data):
             with open(folder / name, "r+b") as stream:
                 stream.truncate(before)
-                stream.seek(before)
+                stream.seek(before if place < 0 else place)
                 stream.write(part)
             most = max(most, check_prefix(run, folder))
     assert most > 20  # a dense record of this program names about a hundred

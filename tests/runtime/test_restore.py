@@ -40,7 +40,8 @@ def round_trip(folder: Path, setup: str, body: str, look: str) -> tuple[Any, Any
     space = Namespace(MODULE, names)
     base, key = snapshots.enter(Root({}, [space]), full=True)
     exec(body, names)
-    ckpt, opaque, _ = snapshots.take(base, Root({}, [space]))
+    taken = snapshots.take(base, Root({}, [space]))
+    ckpt, opaque = taken.hashes, taken.opaque
     assert not opaque
     truth = eval(look, names)
     writer.close()

@@ -174,8 +174,8 @@ class Program:
         for seed in seeds[1:]:
             mutate(seed, names, pool)
             taken = snapshots.take(base, root)
-            assert not taken[1]
-            self.checkpoints.append(taken[0])
+            assert not taken.opaque
+            self.checkpoints.append(taken.hashes)
             self.truths.append(canonical(names))
         writer.close()
         self.blobs = BlobReader(folder, SEAL)

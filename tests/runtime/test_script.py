@@ -136,3 +136,41 @@ def test_an_event_without_its_loop_is_passed_over(stray: list[Any]) -> None:
 def test_an_empty_journal_is_an_empty_script():
     script = parse([])
     assert (script.main_loops, script.at, script.exit_code) == ([], {}, None)
+
+
+def written_later(*more: Any) -> Script:
+    """A loop of two iterations whose checkpoints got to the disk after it had gone on."""
+    return parse(
+        [
+            *HITS, ["L", MAIN],
+            ["I", 0, {}, None, 0], *block(),
+            ["I", 1, {}, None, 0], *block(),
+            *more,
+            ["X", "end", 1, None, 0],
+        ]
+    )  # fmt: skip
+
+
+def test_a_checkpoint_that_was_written_later_belongs_to_its_event():
+    place = len(HITS)
+    events = written_later().events
+    iteration, exit_ = (next(n for n, e in enumerate(events) if e[:2] == ["I", 1]), place + 4)
+    assert events[exit_][0] == "X"
+    script = written_later(["C", iteration, ["a", "b", "c"]], ["C", exit_, ["d", "e", "f"]])
+    (run,) = script.main_loops
+    assert [one.ckpt for one in run.iterations] == [None, ["a", "b", "c"]]
+    assert run.iterations[0].blocks[0].ckpt == ["d", "e", "f"]
+    assert run.iterations[1].blocks[0].ckpt is None
+
+
+@pytest.mark.parametrize("where", [0, len(HITS), 10**9], ids=["no loop's", "an entry", "not there"])
+def test_a_checkpoint_of_an_event_that_has_none_is_ignored(where):
+    (run,) = written_later(["C", where, ["a", "b", "c"]]).main_loops
+    assert run.checkpoints == []
+
+
+def test_a_checkpoint_taken_before_state_was_found_that_it_lacks_is_not_used():
+    events = written_later().events
+    iteration = next(n for n, e in enumerate(events) if e[:2] == ["I", 1])
+    (run,) = written_later(["A", ["~torch"]], ["C", iteration, ["a", "b", "c"]]).main_loops
+    assert run.checkpoints == []

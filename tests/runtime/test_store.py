@@ -6,6 +6,7 @@ import array
 import errno
 import os
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
@@ -13,14 +14,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from florc.runtime.seal import Seal
+from florc.runtime.staging import SLOTS
 from florc.runtime.store import (
     ALIGNMENT,
+    AT_ONCE_BYTES,
     GATHERED_BYTES,
     INDEX,
     PACK,
     BlobReader,
     BlobWriter,
     DamagedBlob,
+    Part,
     read_index,
 )
 from tests.runtime.sealed import SEAL
@@ -289,19 +293,23 @@ def test_a_large_blob_does_not_wait_in_memory_and_lies_behind_those_that_did(tmp
 def test_after_a_failed_write_nothing_more_is_taken_and_nothing_wrong_is_named(
     tmp_path, monkeypatch, failing
 ):
-    real, calls = os.write, []
+    calls = []
 
-    def write(fd, data):
-        calls.append(fd)
-        if len(calls) == failing:
-            real(fd, bytes(data)[: len(data) // 2])
-            raise OSError(errno.ENOSPC, "no space left on device")
-        return real(fd, data)
+    def failing_at(real):
+        def write(fd, data, *place):
+            calls.append(fd)
+            if len(calls) == failing:
+                real(fd, bytes(data)[: len(data) // 2], *place)
+                raise OSError(errno.ENOSPC, "no space left on device")
+            return real(fd, data, *place)
+
+        return write
 
     writer = BlobWriter(tmp_path, SEAL)
     first = writer.put(b"first")
     writer.flush()
-    monkeypatch.setattr(os, "write", write)
+    for name in ("write", "pwrite"):
+        monkeypatch.setattr(os, name, failing_at(getattr(os, name)))
     writer.put(b"second " * 99)
     with pytest.raises(OSError, match="no space"):
         writer.flush()
@@ -311,3 +319,114 @@ def test_after_a_failed_write_nothing_more_is_taken_and_nothing_wrong_is_named(
     monkeypatch.undo()
     assert BlobReader(tmp_path, SEAL).keys() == [first]
     assert BlobReader(tmp_path, SEAL).get(first) == b"first"
+
+
+LARGE = bytes(range(256)) * (AT_ONCE_BYTES // 256 + 1)
+
+
+def stored(folder: Path, keys: list[str]) -> list[bytes]:
+    """What a reader of now gets for them."""
+    reader = BlobReader(folder, SEAL)
+    return [reader.get(key) for key in keys]
+
+
+def parts(*blobs: bytes) -> list[Part]:
+    return [Part(blob) for blob in blobs]
+
+
+def test_a_snapshot_is_what_it_was_when_it_was_put(tmp_path):
+    """The next optimizer step writes into the same memory while the disk is written to."""
+    writer, memory = BlobWriter(tmp_path, SEAL), bytearray(LARGE)
+    keys, job = writer.put_all([Part(memory), Part(b"small", sealed=True)])
+    memory[:] = bytes(len(memory))
+    assert job is not None
+    writer.close()
+    assert job.done and job.error is None
+    assert stored(tmp_path, keys) == [LARGE, b"small"]
+    assert BlobReader(tmp_path, SEAL).get_sealed(keys[1]) == b"small"
+
+
+def test_what_is_small_is_written_at_once(tmp_path):
+    writer = BlobWriter(tmp_path, SEAL)
+    keys, job = writer.put_all(parts(b"one", b"two", b"one"))
+    assert job is None and keys[0] == keys[2]
+    assert stored(tmp_path, keys) == [b"one", b"two", b"one"]
+    assert (tmp_path / PACK).stat().st_size == ALIGNMENT + 3
+    writer.close()
+
+
+def test_what_memory_has_no_room_for_is_written_at_once(tmp_path, monkeypatch):
+    monkeypatch.setattr("florc.runtime.store.fits", lambda size: False)
+    writer = BlobWriter(tmp_path, SEAL)
+    keys, job = writer.put_all(parts(LARGE, b"small"))
+    assert job is None and stored(tmp_path, keys) == [LARGE, b"small"]
+    writer.close()
+
+
+def test_known_bytes_are_not_staged(tmp_path):
+    writer = BlobWriter(tmp_path, SEAL)
+    first, _ = writer.put_all(parts(LARGE, b"a"))
+    written = writer.written
+    second, job = writer.put_all(parts(LARGE, b"a"))
+    assert (first, writer.written, job) == (second, written, None)
+    assert writer.logical == 2 * (len(LARGE) + 1)
+    writer.close()
+
+
+def test_a_blob_put_at_once_is_there_even_if_it_was_on_its_way(tmp_path):
+    writer = BlobWriter(tmp_path, SEAL)
+    writer.put_all(parts(LARGE))
+    key = writer.put(LARGE)
+    assert stored(tmp_path, [key]) == [LARGE]
+    writer.close()
+
+
+def test_blobs_of_both_ways_do_not_overlap(tmp_path):
+    writer = BlobWriter(tmp_path, SEAL)
+    blobs = [b"before", LARGE, b"between", LARGE[::-1], b"after"]
+    keys = []
+    for blob in blobs:
+        keys += [writer.put(blob)] if len(blob) < 10 else writer.put_all(parts(blob, blob[:3]))[0][:1]
+    writer.close()
+    assert stored(tmp_path, keys) == blobs
+
+
+def test_no_more_snapshots_wait_than_there_are_slots(tmp_path, monkeypatch):
+    gate, entered = threading.Event(), threading.Event()
+    real = os.pwrite
+
+    def slow(fd, data, place):
+        if threading.current_thread() is not threading.main_thread():
+            entered.set()
+            gate.wait(30)
+        return real(fd, data, place)
+
+    monkeypatch.setattr(os, "pwrite", slow)
+    writer = BlobWriter(tmp_path, SEAL)
+    for mark in range(SLOTS):
+        assert writer.has_room
+        writer.put_all(parts(bytes([mark]) + LARGE))
+    assert entered.wait(30) and not writer.has_room
+    threading.Timer(0.1, gate.set).start()
+    keys, job = writer.put_all(parts(b"x" + LARGE))  # waits for the disk
+    assert job is not None and len(keys) == 1
+    writer.close()
+    assert stored(tmp_path, keys) == [b"x" + LARGE] and len(read_index(tmp_path)) == SLOTS + 1
+
+
+@pytest.mark.parametrize("failing", ["pwrite", "write"], ids=["the bytes", "the lines"])
+def test_a_snapshot_that_could_not_be_written_is_not_named_and_says_so(tmp_path, monkeypatch, failing):
+    writer = BlobWriter(tmp_path, SEAL)
+
+    def fail(*_):
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    monkeypatch.setattr(os, failing, fail)
+    _, job = writer.put_all(parts(LARGE))
+    assert job is not None
+    job.wait()
+    assert job.error is not None and job.error.errno == errno.ENOSPC
+    with pytest.raises(OSError, match="an earlier write"):
+        writer.put_all(parts(b"more"))
+    monkeypatch.undo()
+    assert read_index(tmp_path) == {}

@@ -10,7 +10,8 @@ FLORC_TRIAL is a JSON object:
     signal   which signal
     slow     seconds that every write and sync of the store takes longer
     back     seconds by which the clock goes back at each `every`-th reading
-    log      file that gets each write to the store: its file's name and its bytes in hexadecimal, a line each
+    log      file that gets each write to the store: its file's name, its place (-1: the end) and its bytes in
+             hexadecimal, a line each
     count    file that gets the number of the store's writes (in a slow world: and syncs) at the end
 Only files below a folder named .florc are touched: the program's own files are sound.
 """
@@ -21,6 +22,7 @@ import json
 import os
 import signal
 import sys
+import threading
 import time
 
 TRIAL = json.loads(os.environ.get("FLORC_TRIAL", "null"))
@@ -39,11 +41,12 @@ class World:
         self.slow = trial.get("slow", 0.0)
         self.count, self.broken = 0, False
         self.log = open(trial["log"], "w") if "log" in trial else None  # noqa: SIM115
+        self.lock = threading.Lock()
         self.process, self.sleep = os.getpid(), time.sleep
-        self.write, self.fsync = os.write, os.fsync
+        self.write, self.pwrite, self.fsync = os.write, os.pwrite, os.fsync
 
     def install(self):
-        os.write, os.fsync = self.on_write, self.on_sync
+        os.write, os.pwrite, os.fsync = self.on_write, self.on_pwrite, self.on_sync
         if self.act == "fail":
             sys.addaudithook(self.on_event)
 
@@ -57,24 +60,33 @@ class World:
         raise OSError(self.error, os.strerror(self.error))
 
     def on_write(self, fd, data, /):
+        return self.on_any(fd, data, lambda part: self.write(fd, part))
+
+    def on_pwrite(self, fd, data, place, /):
+        return self.on_any(fd, data, lambda part: self.pwrite(fd, part, place), place)
+
+    def on_any(self, fd, data, write, place=-1):
+        """place: where in the file; -1: at its end."""
         if not self.is_ours(fd):
-            return self.write(fd, data)
-        self.count += 1
-        if self.log is not None:
-            name = os.readlink(f"/proc/self/fd/{fd}").rpartition("/")[2]
-            print(name, memoryview(data).hex(), file=self.log, flush=True)
+            return write(data)
+        with self.lock:  # checkpoints are written by a thread of their own
+            self.count += 1
+            now = self.count
+            if self.log is not None:
+                name = os.readlink(f"/proc/self/fd/{fd}").rpartition("/")[2]
+                print(name, place, memoryview(data).hex(), file=self.log, flush=True)
         if self.slow:
             self.sleep(self.slow)
         if self.broken:
             self.fail()
-        return self.happen(fd, data) if self.count == self.at else self.write(fd, data)
+        return self.happen(data, write) if now == self.at else write(data)
 
-    def happen(self, fd, data):
+    def happen(self, data, write):
         act, half = self.act, memoryview(data).cast("B")[: len(data) // 2]
         if act == "fail-once":
             self.fail()
         if act in ("kill-half", "fail"):
-            self.write(fd, half)
+            write(half)
         if act in ("kill-half", "kill-before"):
             os.kill(self.process, signal.SIGKILL)
         if act == "fail":
@@ -82,7 +94,7 @@ class World:
             self.fail()
         if act == "signal-before":
             os.kill(self.process, self.signal)
-        done = self.write(fd, data)
+        done = write(data)
         if act == "kill-after":
             os.kill(self.process, signal.SIGKILL)
         if act == "signal-after":

@@ -1,0 +1,78 @@
+"""Memory to which the training thread copies what has changed, while the disk is written from there.
+
+A few slots, kept and used again: a copy into memory that has been touched is three times as fast as one
+into new memory, and the process does not grow from checkpoint to checkpoint. The memory is shared, not
+private: after a fork (loader workers) private pages would be copied once more at the next write.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from contextlib import suppress
+from typing import Any
+
+SLOTS = 2  # snapshots in flight: one that is being written, one that waits
+SPARE = (
+    4  # a slot that is so many times larger than what is needed is given back: the first snapshot holds all
+)
+SHARE = 4  # a snapshot may take the so-manieth part of the memory that is free
+_MEMINFO, _CGROUP = "/proc/meminfo", "/sys/fs/cgroup"
+
+
+class Slot:
+    """One piece of staging memory."""
+
+    __slots__ = ("memory",)
+
+    def __init__(self) -> None:
+        self.memory: mmap.mmap | None = None
+
+    def fill(self, parts: list[tuple[int, Any]], size: int) -> memoryview:
+        """Copy buffers to their places; what is there, valid until the slot is filled again."""
+        if self.memory is None or not size <= len(self.memory) <= max(SPARE * size, mmap.PAGESIZE):
+            self.memory = None  # the old one goes before the new one comes
+            self.memory = mmap.mmap(-1, size)
+        view = memoryview(self.memory)
+        for place, data in parts:
+            view[place : place + len(data)] = data
+        return view[:size]
+
+
+class Staging:
+    """The slots. `take` gives one that is free, `give` brings it back."""
+
+    def __init__(self) -> None:
+        self._free = [Slot() for _ in range(SLOTS)]
+
+    @property
+    def has_room(self) -> bool:
+        return bool(self._free)
+
+    def take(self) -> Slot:
+        """A free slot; IndexError if there is none."""
+        return self._free.pop()
+
+    def give(self, slot: Slot) -> None:
+        self._free.append(slot)
+
+
+def fits(size: int) -> bool:
+    """True if staging memory of this size leaves the program enough."""
+    return size * SHARE <= free_memory()
+
+
+def free_memory() -> int:
+    """Bytes that this process may still take, as the system and its control group say."""
+    found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    with suppress(OSError, ValueError, IndexError), open(_MEMINFO) as lines:
+        found += [int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:")]
+    with suppress(OSError, ValueError):
+        limit = _number(f"{_CGROUP}/memory.max")
+        found.append(limit - _number(f"{_CGROUP}/memory.current"))
+    return max(min(found), 0)
+
+
+def _number(path: str) -> int:
+    with open(path) as stream:
+        return int(stream.read())
