@@ -17,7 +17,7 @@ from . import process
 from .background import Job
 from .difference import Teller
 from .errors import CannotRestore, StoreError
-from .graph import MARSHAL_VERSION, Base, Walk, digest, live_base
+from .graph import MARSHAL_VERSION, Base, Memory, Walk, digest, live_base
 from .live import Iterator
 from .lives import has_finalizer, without_end
 from .restore import Build
@@ -186,20 +186,18 @@ class LiveState:
         self._unfilled: set[int] = set()
         self._base_names: list[tuple[str, list[str]]] = marshal.loads(names)
         self.allowed = self._union_names([ckpt[1] for ckpt in checkpoints])
-        root = self._root(frame, self._base_names)
-        self.base = live_base(packed, root)
+        self.base, walk = live_base(packed, self._root(frame, self._base_names), is_project)
         changed = [set(marshal.loads(blobs.get_sealed(key))) for key in {ckpt[2] for ckpt in checkpoints}]
         union = {0}.union(*changed)
-        walk = Walk(root, self.base, is_project).run()
         self._differ = self._differing(walk, {})
-        # memory that differs and is overwritten before every checkpoint: nobody had filled it (torch.empty)
         overwritten = set.intersection(*changed) if changed else set()
+        # memory that differs and is overwritten before every checkpoint: nobody had filled it (torch.empty)
         self._unfilled = {n for n in self._differ if n in overwritten and _is_memory(walk.contents[n])}
         self._entry = {number: walk.contents[number] for number in union if number in walk.contents}
-        self._entry_blobs = {
+        self._entry_blobs: dict[str, Any] = {  # what one checkpoint changes and another leaves as it is here
             key: bytes(walk.blobs[key].get())
-            for content in self._entry.values()
-            for key in _keys(content)
+            for number in self._entry.keys() - overwritten
+            for key in _keys(self._entry[number])
             if key in walk.blobs
         }
         self.entry_differences = self._words(
@@ -218,6 +216,7 @@ class LiveState:
         if self._entry_process:
             self.entry_differences += process.differences(self._entry_process, process.capture())
         self.base.loosen(walk)
+        self.at_entry: Walk | None = None if self.base.loose else walk
 
     def _union_names(self, keys: Iterable[str]) -> dict[str, frozenset[str]]:
         found: dict[str, set[str]] = {space: set(names) for space, names in self._base_names}
@@ -283,6 +282,7 @@ class LiveState:
     def restore(self, hashes: list[str], frame: dict[str, Any]) -> dict[str, Any]:
         """Put a checkpoint's state back and verify it; the values for the frame's names.
 
+        While `at_entry` holds the walk at the entry, the program has not run since then.
         Raises StoreError, with nothing touched, if the checkpoint cannot be read; CannotRestore if the
         state did not come back bit for bit.
         """
@@ -307,7 +307,7 @@ class LiveState:
         root = self._root(frame, names)
         contents = {number: ckpt.contents.get(number, self._entry.get(number, b"")) for number in self._union}
         contents.update(ckpt.contents)
-        live = Walk(root, self.base, self._is_project).run()
+        live, self.at_entry = self.at_entry or Walk(root, self.base, self._is_project).run(), None
         written = [
             number
             for number in self._union
@@ -315,11 +315,13 @@ class LiveState:
             and (number in ckpt.contents or not is_iterator(contents[number]))
         ]
         new = [number for number in ckpt.contents if number >= len(self.base.objects)]
-        kept = {key: self._fetch(key) for number in written + new for key in _keys(contents[number])}
+        wanted = {key for number in written + new for key in _keys(contents[number])}
+        kept = {key: self._entry_blobs[key] for key in wanted & self._entry_blobs.keys()}
+        kept.update(self._blobs.get_all(wanted - kept.keys()))
         build = Build(
             self.base,
             contents,
-            lambda key: kept.get(key) or self._late(key),
+            lambda key: kept[key] if key in kept else self._late(key),
             self.allowed,
             self._recorded,
             live.loose,
@@ -330,14 +332,27 @@ class LiveState:
         values = {name: build.get(ref) for name, ref in marshal.loads(contents[0])[1]}
         build.fill()
         process.restore(ckpt.process)
-        walk = Walk(self._root(values, names), self.base, self._is_project).run()
-        wrong = self._differing(walk, ckpt.contents)
+        walk = Walk(self._root(values, names), self.base, self._is_project)
+        if not build.ran_code:
+            walk.memory = live.memory_but(written) | self._written_memory(written, contents)
+        wrong = self._differing(walk.run(), ckpt.contents)
         if wrong:
             told = self._words(walk, wrong, ckpt.contents)
             raise CannotRestore("did not come back as recorded: " + ", ".join(told[:MAX_NAMED]))
         there = {id(obj) for obj in walk.objects()}
         without_end(obj for obj in live.objects() if has_finalizer(obj) and id(obj) not in there)
         return values
+
+    def _written_memory(self, numbers: list[int], contents: dict[int, bytes]) -> dict[int, Memory]:
+        """What has just been written to the storages among these nodes: its bytes were verified."""
+        found = {}
+        for number in numbers:
+            tag, *parts = marshal.loads(contents[number])
+            if tag == "storage":
+                start, data = parts[2:]
+                size = len(data) if isinstance(data, bytes) else self._blobs.size(data)
+                found[number] = (start, start + size, data)
+        return found
 
     def _must_write(self, number: int, contents: dict[int, bytes], live: Walk) -> bool:
         content = contents[number]

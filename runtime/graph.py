@@ -28,6 +28,9 @@ from .roots import Root
 MARSHAL_VERSION = 2  # the last version without references: equal values give equal bytes
 
 
+Memory = tuple[int, int, Any]  # first byte and end of what is known of a storage; its bytes or their hash
+
+
 class Blob(Protocol):
     """Where the bytes of a blob are taken from."""
 
@@ -108,7 +111,10 @@ class Walk:
         self.links: list[tuple[int, int]] = []  # (node, node it refers to), each once for a first walk
         self.loose: dict[int, Any] = {}  # the loose entry objects met
         self.hints: dict[int, int] = {}  # new object -> the entry object that it may be
-        self._new_index: dict[int, int] = {}
+        self.numbers: dict[int, int] = {}  # id of a new object -> its number
+        self._entry_index: dict[int, int] = base.index if base else {}
+        self._loose_entries: dict[int, Loose] = base.loose if base else {}
+        self._classes: dict[type, tuple[Any, ...]] = {}  # the atoms of library classes met
         self.first_new = len(base.objects) if base else 0
         self.new_objects: list[Any] = []
         self.new_parents: list[int] = []
@@ -117,6 +123,7 @@ class Walk:
         self.blobs: dict[str, Blob] = {}
         self.graphs: list[Any] = []  # new tensors that carry an autograd graph
         self.spans: dict[int, tuple[int, int]] = {}
+        self.memory: dict[int, Memory] = {}  # storages that need not be looked at again
         self.opaque: list[tuple[int, str]] = []
         self.lost: list[tuple[int, str]] = []
         self._memory: dict[int, int] = {}
@@ -131,10 +138,16 @@ class Walk:
         kind = type(obj)
         if kind in atoms.PLAIN:
             return obj
-        number = self._number(obj)
+        number = self._entry_index.get(id(obj))
+        if number is None or number in self._loose_entries:
+            if kind is type and obj in self._classes:
+                return self._classes[obj]
+            number = self._number(obj)
         if number is None:
             atom = self._atom(obj, kind)
             if atom is not None:
+                if kind is type:
+                    self._classes[obj] = atom
                 return atom
             number = self._new(obj, edge)
         self.links.append((self.current, number))
@@ -154,7 +167,7 @@ class Walk:
         number = None if self.base is None else self.base.index.get(value)
         if number is not None and (number not in self.base.loose or number in self.loose):  # type: ignore[union-attr]
             return number
-        return self._new_index.get(value)
+        return self.numbers.get(value)
 
     def later(self) -> bool:
         """True while a content that depends on every node's number must be put off."""
@@ -211,11 +224,11 @@ class Walk:
 
     def _number(self, obj: Any) -> int | None:
         number = None if self.base is None else self.base.number(obj)
-        return self._new_index.get(id(obj)) if number is None else number
+        return self.numbers.get(id(obj)) if number is None else number
 
     def _new(self, obj: Any, edge: Any) -> int:
         number = self.first_new + len(self.new_objects)
-        self._new_index[id(obj)] = number
+        self.numbers[id(obj)] = number
         self.new_objects.append(obj)
         self.new_parents.append(self.current)
         self.new_edges.append(edge)
@@ -237,7 +250,7 @@ class Walk:
     def as_base(self) -> Base:
         """The base that this first walk found."""
         digests = [digest(self.contents.get(number, b"")) for number in range(len(self.new_objects))]
-        return Base(self.new_objects, self.new_parents, self.new_edges, digests, self._new_index)
+        return Base(self.new_objects, self.new_parents, self.new_edges, digests, self.numbers)
 
     def changed(self) -> dict[int, bytes]:
         """Contents of the entry objects that differ from the base, and of all new objects."""
@@ -248,6 +261,15 @@ class Walk:
             for number, content in self.contents.items()
             if number >= self.first_new or digest(content) != digests[number]
         }
+
+    def memory_but(self, written: Iterable[int]) -> dict[int, Memory]:
+        """What this walk has seen of the storages of entry objects, but for those written since."""
+        found, left_out = {}, set(written)
+        for number, content in self.contents.items():
+            if number not in left_out and b"storage" in content[:20]:
+                content_of = marshal.loads(content)
+                found[number] = (*self.spans.get(number, (0, content_of[1])), content_of[4])
+        return found
 
     def objects(self) -> list[Any]:
         """Every object met but the root."""
@@ -313,10 +335,13 @@ def _follow(holder: Any, edge: Any) -> Any:
     return kind.follow(holder, edge)
 
 
-def live_base(recorded: bytes, root: Root) -> Base:
-    """The base of a replayed guard: recorded numbers, live objects."""
-    load_libraries()
+def live_base(recorded: bytes, root: Root, is_project: Callable[[str], bool]) -> tuple[Base, Walk]:
+    """The base of a replayed guard, recorded numbers and live objects; and a walk of what is there now."""
     parents, edges, digests = marshal.loads(recorded)
+    walk = Walk(root, None, is_project).run()
+    if walk.new_parents == parents and walk.new_edges == edges:  # it gave the same numbers
+        return Base(walk.new_objects, parents, edges, digests, walk.numbers), walk
     objects = follow_all(parents, edges, root)
     index = {id(obj): number for number, obj in reversed(list(enumerate(objects))) if obj is not None}
-    return Base(objects, parents, edges, digests, index)
+    base = Base(objects, parents, edges, digests, index)
+    return base, Walk(root, base, is_project).run()

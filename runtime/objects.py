@@ -120,6 +120,7 @@ class ErrorInstance(Kind):
 
     def make(self, content: Any, build: Build) -> Any:
         cls = build.get(content[1])
+        build.ran_code = True
         return cls.__new__(cls, *build.get(content[2]))
 
     def write(self, obj: Any, content: Any, build: Build) -> None:
@@ -405,11 +406,13 @@ class Reduced(Kind):
     def make(self, content: Any, build: Build) -> Any:
         if content[2] is None:
             return Lost(f"a {content[1]} that was made in the loop")
+        build.ran_code = True
         return _Unpickler(content[2], build).load()
 
     def write(self, obj: Any, content: Any, build: Build) -> None:
         if content[2] is None or build.is_new(obj):
             return
+        build.ran_code = True
         reduced = _Unpickler(content[2], build).load().__reduce_ex__(4)
         state = reduced[2] if len(reduced) > 2 else None
         if state is not None and hasattr(obj, "__setstate__"):

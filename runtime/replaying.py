@@ -195,7 +195,7 @@ class Replayer:
             raise self._stop(ReplayDone())
         if not (run.base and self._exit_kept(loop, run.start)):
             return
-        if self._skip(loop, self._state(loop, loop.locals())):
+        if self._skip(loop, self._state(loop, loop.locals(), at_once=True)):
             self.tally.restored.setdefault(loop.number, set()).update(range(len(loop.run.iterations)))
         else:
             loop.wanted = [len(run.iterations) - 1]
@@ -245,7 +245,7 @@ class Replayer:
         if not usable or asked:
             self._execute(loop, keep=bool(run.ckpt and run.base))
             return
-        state = self._state(loop, loop.locals())
+        state = self._state(loop, loop.locals(), at_once=True)
         if state is None or state.entry_differences:
             # memory that nobody has filled yet differs too (torch.empty): the exit will tell
             self._execute(loop, keep=state is not None)
@@ -268,11 +268,12 @@ class Replayer:
             loop.state = self._state(loop, loop.locals())
             self._check_seconds += perf_counter() - started
 
-    def _state(self, loop: ReplayLoop, names: dict[str, Any]) -> LiveState | None:
+    def _state(self, loop: ReplayLoop, names: dict[str, Any], at_once: bool = False) -> LiveState | None:
+        """The loop's entry state. at_once: what is restored is so before the program runs on."""
         if loop.run.base is None:
             return None
         try:
-            return LiveState(
+            state = LiveState(
                 self.blobs,
                 loop.run.base,
                 loop.run.checkpoints,
@@ -283,6 +284,9 @@ class Replayer:
         except (CannotRestore, StoreError) as error:
             self.note(f"{loop.block}: {error}; executed instead")
             return None
+        if not at_once:
+            state.at_entry = None
+        return state
 
     def _skip(self, loop: ReplayLoop, state: LiveState | None) -> bool:
         """Put the exit state back; False if its checkpoint cannot be read."""

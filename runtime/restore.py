@@ -42,6 +42,7 @@ class Build:
         order: Mapping[str, list[str]],
         hints: Mapping[int, int],
     ) -> None:
+        self.ran_code = False  # code of others ran: it may have changed anything
         self.hints = hints
         self.live = live
         self.order = order
@@ -110,6 +111,7 @@ class Build:
         loaded = [(self._node(number), marshal.loads(self.contents[number])) for number in numbers]
         for obj, content in loaded:
             if content[0] == Iterator.tag:
+                self.ran_code = True
                 Iterator.advance(obj, content[2])
         for obj, content in sorted(loaded, key=_order):
             kind = kind_of(type(obj))

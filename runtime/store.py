@@ -15,6 +15,7 @@ them (kind "s", sealed: all that is unmarshalled or unpickled). What was not sea
 from __future__ import annotations
 
 import errno
+import mmap
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -279,6 +280,18 @@ def _plain(data: Any) -> memoryview:
     return memoryview(data).cast("B") if len(data) else memoryview(b"")
 
 
+def _runs(entries: list[tuple[Entry, str]], places: dict[str, int]) -> Iterator[list[tuple[Entry, str]]]:
+    """Blobs that lie behind one another as their places in memory do: one read each."""
+    run: list[tuple[Entry, str]] = []
+    for entry, key in entries:
+        if run and entry.offset - run[0][0].offset != places[key] - places[run[0][1]]:
+            yield run
+            run = []
+        run.append((entry, key))
+    if run:
+        yield run
+
+
 class BlobReader:
     """Reads and verifies a run's blobs. Without a seal only checksums are looked at, and none is sealed."""
 
@@ -287,6 +300,7 @@ class BlobReader:
         self._seal = seal
         self._index = read_index(folder)
         self._fd: int | None = None
+        self._arena: Any = b""
 
     def __contains__(self, key: str) -> bool:
         return key in self._index
@@ -310,13 +324,52 @@ class BlobReader:
         """
         entry = self.entry(key)
         data = b"".join(self._pieces(entry))
+        self._verify(key, entry, data)
+        return data
+
+    def _verify(self, key: str, entry: Entry, data: Any) -> None:
         if len(data) != entry.size or xxhash.xxh3_128_hexdigest(data) != key:
             raise self._damaged(entry)
         if self._seal is not None:
             head = _head(key, entry.offset, entry.size, entry.sealed)
             if self._seal.blob(head, data if entry.sealed else b"") != entry.mac:
                 raise self._damaged(entry, "its seal is broken")
-        return data
+
+    def get_all(self, keys: Iterable[str]) -> dict[str, memoryview]:
+        """Many blobs at once, verified as by `get`, which holds for them; valid until the next call.
+
+        The memory they are read into is kept: new pages would cost more than reading.
+        """
+        entries = sorted(((self.entry(key), key) for key in set(keys)), key=lambda pair: pair[0].offset)
+        places, size = {}, 0
+        for entry, key in entries:
+            size += -size % ALIGNMENT
+            places[key] = size
+            size += entry.size
+        if len(self._arena) < size:
+            self._arena = mmap.mmap(-1, size)
+        arena, found = memoryview(self._arena) if size else memoryview(b""), {}
+        for run in _runs(entries, places):
+            first, last = run[0], run[-1]
+            start, end = places[first[1]], places[last[1]] + last[0].size
+            self._read_into(arena[start:end], first[0].offset)
+        for entry, key in entries:
+            found[key] = arena[places[key] : places[key] + entry.size]
+            self._verify(key, entry, found[key])
+        return found
+
+    def _read_into(self, memory: memoryview, offset: int) -> None:
+        """Fill memory from the pack; what is not there stays as it is, and will not be as its hash says."""
+        done = 0
+        try:
+            fd = self._descriptor()
+            while done < len(memory):
+                count = os.preadv(fd, [memory[done:]], offset + done)
+                if not count:
+                    return
+                done += count
+        except (OSError, OverflowError) as error:
+            raise DamagedBlob(f"a payload of run {self.folder.name} cannot be read: {error}") from None
 
     def get_sealed(self, key: str) -> bytes:
         """The bytes of a blob that was sealed when it was written. Raises DamagedBlob for all others."""
@@ -329,14 +382,18 @@ class BlobReader:
         place = f"{PACK} at byte {entry.offset}" + (f": {why}" if why else "")
         return DamagedBlob(f"a payload of run {self.folder.name} is damaged ({place})")
 
+    def _descriptor(self) -> int:
+        if self._fd is None:
+            self._fd = os.open(self.folder / PACK, os.O_RDONLY | os.O_CLOEXEC)
+        return self._fd
+
     def _pieces(self, entry: Entry) -> Iterator[bytes]:
         """The bytes as far as they are there; pread returns at most 2 GiB at once."""
         done = 0
         try:
-            if self._fd is None:
-                self._fd = os.open(self.folder / PACK, os.O_RDONLY | os.O_CLOEXEC)
+            fd = self._descriptor()
             while done < entry.size:
-                piece = os.pread(self._fd, entry.size - done, entry.offset + done)
+                piece = os.pread(fd, entry.size - done, entry.offset + done)
                 if not piece:
                     return
                 done += len(piece)

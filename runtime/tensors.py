@@ -42,9 +42,14 @@ def storage_bytes(storage: Any, start: int = 0, end: int | None = None) -> Any:
     return (ctypes.c_char * (end - start)).from_address(storage.data_ptr() + start)
 
 
-def fill_storage(storage: Any, start: int, data: bytearray) -> None:
-    """Write bytes into a storage in place, and let autograd know that it changed."""
-    if len(data):
+def fill_storage(storage: Any, start: int, data: Any) -> None:
+    """Write the bytes of a writable buffer into a storage in place."""
+    if not len(data):
+        return
+    if storage.device.type == "cpu":
+        source = (ctypes.c_char * len(data)).from_buffer(data)
+        ctypes.memmove(storage.data_ptr() + start, source, len(data))
+    else:
         flat = torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)
         flat[start : start + len(data)].copy_(torch.frombuffer(data, dtype=torch.uint8))
 
@@ -75,12 +80,15 @@ class Storage(Kind):
         start, end = walk.spans.get(walk.current, (0, size))
         if end - start < size and walk.later():
             return None
-        data = storage_bytes(obj, start, end)
-        if end - start <= INLINE_BYTES:
-            return (self.tag, size, device, start, bytes(data))
-        key = xxhash.xxh3_128_hexdigest(data)
-        walk.blob(key, StorageBytes(obj, start, end))
-        return (self.tag, size, device, start, key)
+        known = walk.memory.get(walk.current)
+        if known is not None and known[:2] == (start, end):
+            data = known[2]
+        else:
+            data = storage_bytes(obj, start, end)
+            data = bytes(data) if end - start <= INLINE_BYTES else xxhash.xxh3_128_hexdigest(data)
+        if type(data) is str:
+            walk.blob(data, StorageBytes(obj, start, end))
+        return (self.tag, size, device, start, data)
 
     def make(self, content: Any, build: Build) -> Any:
         made: Any = torch.UntypedStorage(content[1], device=content[2])  # type: ignore[no-untyped-call]
@@ -89,8 +97,8 @@ class Storage(Kind):
     def write(self, obj: Any, content: Any, build: Build) -> None:
         if obj.nbytes() != content[1]:
             obj.resize_(content[1])
-        data = content[4] if isinstance(content[4], bytes) else build.fetch(content[4])
-        fill_storage(obj, content[3], bytearray(data))
+        data = bytearray(content[4]) if isinstance(content[4], bytes) else build.fetch(content[4])
+        fill_storage(obj, content[3], data)
 
 
 class Tensor(Kind):

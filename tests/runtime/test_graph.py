@@ -175,10 +175,19 @@ def test_locks_that_were_there_are_neither():
 
 
 # -- following recorded paths -----------------------------------------------------------------------
+def test_where_the_walk_meets_more_the_recorded_numbers_hold():
+    """A replayed program has the probes' objects as well; what the record knew keeps its numbers."""
+    first = walked(root(a=[1], c=[[2]]))
+    base, walk = live_base(first.as_base().packed(), root(a=[1], b=["a probe's"], c=[[2]]), no_project)
+    assert base.objects[1:] == [[1], [[2]], [2]]
+    assert all(walk.contents[number] == first.contents[number] for number in (1, 2, 3))
+
+
 def test_recorded_paths_lead_to_the_live_objects():
     recorded = walked(root(a=Box(items=[[1], {"k": [2]}]), b=([3],))).as_base()
     fresh = root(a=Box(items=[[1], {"k": [2]}]), b=([3],))
-    base = live_base(recorded.packed(), fresh)
+    base, walk = live_base(recorded.packed(), fresh, no_project)
+    assert walk.contents.keys() == set(range(len(recorded.objects)))
     items = fresh.frame["a"].items
     live = {id(obj) for obj in base.objects}
     assert {id(items), id(items[0]), id(items[1]["k"]), id(fresh.frame["b"][0])} <= live

@@ -430,3 +430,35 @@ def test_a_snapshot_that_could_not_be_written_is_not_named_and_says_so(tmp_path,
         writer.put_all(parts(b"more"))
     monkeypatch.undo()
     assert read_index(tmp_path) == {}
+
+
+def test_many_blobs_are_read_at_once_each_as_it_was(tmp_path):
+    writer = BlobWriter(tmp_path, SEAL)
+    blobs = [LARGE, b"", b"one", LARGE[::-1], b"two", b"x" * ALIGNMENT]
+    keys = writer.put_all(parts(*blobs))[0]
+    writer.put(b"between")
+    keys += writer.put_all(parts(b"later", LARGE[7:]))[0]
+    writer.close()
+    reader = BlobReader(tmp_path, SEAL)
+    some = [keys[0], keys[2], keys[3], keys[7], keys[1]]  # with gaps, and not in their order
+    found = reader.get_all(some)
+    assert {key: bytes(data) for key, data in found.items()} == {key: reader.get(key) for key in some}
+    assert reader.get_all([]) == {}
+    assert bytes(reader.get_all([keys[4]])[keys[4]]) == b"two"
+
+
+@pytest.mark.parametrize("which", range(3))
+def test_one_damaged_blob_among_many_is_noticed(tmp_path, which):
+    writer = BlobWriter(tmp_path, SEAL)
+    keys = writer.put_all(parts(LARGE, b"one", LARGE[::-1]))[0]
+    writer.close()
+    entry = read_index(tmp_path)[keys[which]]
+    with open(tmp_path / PACK, "r+b") as stream:
+        stream.seek(entry.offset + entry.size - 1)
+        stream.write(b"?")
+    with pytest.raises(DamagedBlob, match=f"at byte {entry.offset}"):
+        BlobReader(tmp_path, SEAL).get_all(keys)
+    with open(tmp_path / PACK, "r+b") as stream:
+        stream.truncate(entry.offset)
+    with pytest.raises(DamagedBlob):
+        BlobReader(tmp_path, SEAL).get_all(keys)
