@@ -17,6 +17,7 @@ import pickle
 import re
 import sys
 import types
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -165,6 +166,9 @@ def _value(obj: Any, kind: type) -> tuple[Any, ...] | None:
     return None
 
 
+_EMPTY: dict[str, Callable[[], Any]] = {"dict": dict, "OrderedDict": OrderedDict, "set": set}
+
+
 @functools.lru_cache(maxsize=1024)
 def _unpickled(data: bytes) -> Any:
     return pickle.loads(data)  # written by this user's own record
@@ -189,6 +193,8 @@ def resolve(ref: tuple[Any, ...]) -> Any:
         return getattr(pathlib, ref[1])(ref[2])
     if tag == "re":
         return re.compile(ref[1], ref[2])
+    if tag == "0":
+        return _EMPTY[ref[1]]()
     if tag == "p":
         return _unpickled(ref[1])
     raise ValueError(f"unknown atom {tag!r}")

@@ -20,7 +20,7 @@ from .errors import StoreError
 from .key import Key
 from .seal import Seal, canonical, checksum
 
-FORMAT = 2
+FORMAT = 3
 FILE = "run.json"
 FRAME = frozenset({"format", "check", "mac"})  # what is said of the fields
 MAX_BYTES = 64 << 20  # a description has some kilobytes; its arguments may be a few megabytes (ARG_MAX)

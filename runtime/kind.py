@@ -78,13 +78,17 @@ def read_attributes(obj: Any, walk: Walk) -> tuple[Any, Any]:
     held = None
     if names is not None:
         held = [(str(name), walk.ref(value, ("a", name))) for name, value in names.items()]
+    return held, read_slots(obj, walk)
+
+
+def read_slots(obj: Any, walk: Walk) -> list[tuple[str, Any]]:
     slots = []
     for name, descriptor in slot_names(type(obj)):
         try:
             slots.append((name, walk.ref(descriptor.__get__(obj), ("a", name))))
         except AttributeError:
             continue
-    return held, slots
+    return slots
 
 
 def write_attributes(obj: Any, attributes: tuple[Any, Any], build: Build) -> None:

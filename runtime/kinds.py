@@ -118,7 +118,9 @@ def _choose(cls: type) -> Kind:
             return kind
     if cls.__qualname__ in ITERATORS and cls.__module__ in ("builtins", "itertools"):
         return _ITERATOR
-    return _INSTANCE if _is_python_class(cls) else _REDUCED
+    if not _is_python_class(cls):
+        return _REDUCED
+    return next((kind for choose in _INSTANCE_CHOOSERS if (kind := choose(cls)) is not None), _INSTANCE)
 
 
 def _is_python_class(cls: type) -> bool:
@@ -141,6 +143,7 @@ def _has_python_body(klass: type) -> bool:
 
 
 _LIBRARY_CHOOSERS: list[Callable[[type], Kind | None]] = []
+_INSTANCE_CHOOSERS: list[Callable[[type], Kind | None]] = []
 LIBRARY_KINDS: list[Kind] = []
 
 
@@ -152,6 +155,14 @@ def add_library(choose: Callable[[type], Kind | None], kinds: list[Kind]) -> Non
         del _KINDS[cls]
 
 
+def add_instances(choose: Callable[[type], Kind | None], kinds: list[Kind]) -> None:
+    """Let a library's file claim types that are Python classes through and through."""
+    _INSTANCE_CHOOSERS.append(choose)
+    LIBRARY_KINDS.extend(kinds)
+    for cls in [cls for cls, kind in _KINDS.items() if kind is _INSTANCE and choose(cls)]:
+        del _KINDS[cls]
+
+
 def load_libraries() -> None:
     """Know the types of the libraries that the program has imported by now."""
     if "numpy" in sys.modules and "arrays" not in _loaded and hasattr(sys.modules["numpy"], "random"):
@@ -159,7 +170,7 @@ def load_libraries() -> None:
         from . import arrays  # noqa: F401  (registers its kinds)
     if "torch" in sys.modules and "tensors" not in _loaded and hasattr(sys.modules["torch"], "nn"):
         _loaded.add("tensors")
-        from . import tensors  # noqa: F401
+        from . import modules, tensors  # noqa: F401
 
 
 _loaded: set[str] = set()

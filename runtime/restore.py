@@ -14,7 +14,7 @@ from .live import Iterator
 from .lost import Lost
 
 # kinds without weak references that are written in place: only such an object follows a hint
-IN_PLACE = frozenset({"list", "dict", "cell", "object"})
+IN_PLACE = frozenset({"list", "dict", "cell", "object", "torch.Module"})
 
 
 class Build:
