@@ -160,6 +160,7 @@ class Audit:
         self._is_project, self._is_own, self._files = is_project, is_own, files
         self._holders: dict[int, Holder] = {}
         self._known: set[int] = set()  # modules and classes that have been asked for
+        self._looked_at: dict[str, bool] = {}
         self._next: dict[str, int] = {}  # block -> the execution that is looked at next
         self.spent = 0.0
         self._longest = 0.0
@@ -229,8 +230,12 @@ class Audit:
     def _is_looked_at(self, module: Any) -> bool:
         if type(module) is not str or self._is_project(module):
             return False
-        top = module.partition(".")[0]
-        return top not in OWN and not top.startswith("_") and not is_machinery(module)
+        known = self._looked_at.get(module)  # thousands of classes come from a few hundred modules
+        if known is None:
+            top = module.partition(".")[0]
+            known = top not in OWN and not top.startswith("_") and not is_machinery(module)
+            self._looked_at[module] = known
+        return known
 
 
 def _classes() -> Iterable[type]:
