@@ -129,7 +129,8 @@ class Walk:
         self._memory: dict[int, int] = {}
         self._queue: deque[int] = deque()
         self._seen: set[int] = set()
-        self._late: list[int] = []
+        self.put_off: list[int] = []  # nodes that are read once all others are
+        self.fetched: dict[int, Any] = {}  # bytes of storages on other devices, by node
         self.current = 0
 
     # -- what kinds use while reading ---------------------------------------------------
@@ -171,9 +172,9 @@ class Walk:
 
     def later(self) -> bool:
         """True while a content that depends on every node's number must be put off."""
-        if self.current in self._late:
+        if self.current in self.put_off:
             return False
-        self._late.append(self.current)
+        self.put_off.append(self.current)
         return True
 
     def blob(self, key: str, holder: Blob) -> None:
@@ -196,11 +197,11 @@ class Walk:
         load_libraries()
         self.ref(self.root, ("root",)) if self.base is None else self._visit_root()
         queue, late_done = self._queue, 0
-        while queue or late_done < len(self._late):
+        while queue or late_done < len(self.put_off):
             if queue:
                 self._read(queue.popleft())
             else:
-                self._read(self._late[late_done])
+                self._read(self.put_off[late_done])
                 late_done += 1
         return self
 

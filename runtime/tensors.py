@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 import xxhash
 
+from .device import flat_bytes, lane
 from .errors import CannotRestore, NeedsExecution
 from .kind import (
     Kind,
@@ -36,10 +37,13 @@ def storage_bytes(storage: Any, start: int = 0, end: int | None = None) -> Any:
     if end <= start:
         return b""
     if storage.device.type != "cpu":
-        flat = torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)[start:end]
-        copy = flat.cpu().contiguous()
+        copy = flat_bytes(storage, start, end).cpu().contiguous()
         return bytes((ctypes.c_char * (end - start)).from_address(copy.data_ptr()))
     return (ctypes.c_char * (end - start)).from_address(storage.data_ptr() + start)
+
+
+def device_name(storage: Any) -> str:
+    return str(storage.device)
 
 
 def fill_storage(storage: Any, start: int, data: Any) -> None:
@@ -49,19 +53,24 @@ def fill_storage(storage: Any, start: int, data: Any) -> None:
     if storage.device.type == "cpu":
         source = (ctypes.c_char * len(data)).from_buffer(data)
         ctypes.memmove(storage.data_ptr() + start, source, len(data))
+    elif (way := lane(storage.device)) is not None:
+        way.fill(storage, start, data)
     else:
-        flat = torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)
-        flat[start : start + len(data)].copy_(torch.frombuffer(data, dtype=torch.uint8))
+        flat = flat_bytes(storage, start, start + len(data))
+        flat.copy_(torch.frombuffer(data, dtype=torch.uint8))
 
 
 class StorageBytes:
-    """The part of a storage that some tensor shows: what a blob is taken from."""
+    """The part of a storage that some tensor shows: what a blob is taken from.
 
-    def __init__(self, storage: Any, start: int, end: int) -> None:
-        self._place = (storage, start, end)
+    copied: its bytes, where they had to be copied from a device.
+    """
+
+    def __init__(self, storage: Any, start: int, end: int, copied: Any = None) -> None:
+        self._place, self._copied = (storage, start, end), copied
 
     def get(self) -> Any:
-        return storage_bytes(*self._place)
+        return storage_bytes(*self._place) if self._copied is None else self._copied
 
 
 class Storage(Kind):
@@ -74,21 +83,37 @@ class Storage(Kind):
     tag = "storage"
 
     def read(self, obj: Any, walk: Walk) -> tuple[Any, ...] | None:
-        size, device = obj.nbytes(), str(obj.device)
+        size, device = obj.nbytes(), device_name(obj)
         if size and device == "cpu":
             walk.owns(obj.data_ptr(), "memory shared by torch and NumPy")
         start, end = walk.spans.get(walk.current, (0, size))
-        if end - start < size and walk.later():
+        if (end - start < size or device != "cpu") and walk.later():
             return None
-        known = walk.memory.get(walk.current)
+        known, copied = walk.memory.get(walk.current), None
         if known is not None and known[:2] == (start, end):
             data = known[2]
         else:
-            data = storage_bytes(obj, start, end)
+            copied = None if device == "cpu" else self._copied(obj, walk)
+            data = storage_bytes(obj, start, end) if copied is None else copied
             data = bytes(data) if end - start <= INLINE_BYTES else xxhash.xxh3_128_hexdigest(data)
         if type(data) is str:
-            walk.blob(data, StorageBytes(obj, start, end))
+            walk.blob(data, StorageBytes(obj, start, end, copied))
         return (self.tag, size, device, start, data)
+
+    @staticmethod
+    def _copied(obj: Any, walk: Walk) -> Any:
+        """This storage's bytes from its device, fetched with all others there that the walk has met."""
+        way = lane(obj.device)
+        if way is None:
+            return None
+        if walk.current not in walk.fetched:
+            numbers = [n for n in walk.put_off if type(walk.object(n)) is torch.UntypedStorage]
+            storages = {n: walk.object(n) for n in numbers if n not in walk.memory}
+            there = {n: one for n, one in storages.items() if one.device == obj.device}
+            spans = [walk.spans.get(n, (0, one.nbytes())) for n, one in there.items()]
+            pieces = [(one, *span) for one, span in zip(there.values(), spans, strict=True)]
+            walk.fetched.update(zip(there, way.fetch(pieces), strict=True))
+        return walk.fetched.get(walk.current)
 
     def make(self, content: Any, build: Build) -> Any:
         made: Any = torch.UntypedStorage(content[1], device=content[2])  # type: ignore[no-untyped-call]
