@@ -9,6 +9,10 @@ MINUTES ?= 60
 SEED ?= 1
 TRIALS ?= 50
 
+# The tests start thousands of commands: each compiles florc once, not every time, whatever the environment says.
+unexport PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/bytecode
+
 .PHONY: help test lint cases faults fuzz fuzz-bytes sweep demo bench clean
 
 help:
