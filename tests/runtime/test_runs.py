@@ -89,10 +89,10 @@ def test_a_run_whose_process_is_gone_counts_as_interrupted(tmp_path):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ('{"format": 3, "script": "x"}', "newer florc"),
+        (f'{{"format": {FORMAT + 1}, "script": "x"}}', "newer florc"),
         ('{"format": 1, "script": "x"}', "older florc"),
-        ('{"format": 2, "script": "x"}', "no key could be kept"),
-        ('{"format": 2, "script": "x", "key": "0123456789abcdef"}', "not recorded with your key"),
+        (f'{{"format": {FORMAT}, "script": "x"}}', "no key could be kept"),
+        (f'{{"format": {FORMAT}, "script": "x", "key": "0123456789abcdef"}}', "not recorded with your key"),
         ('{"format": 1, "scr', "damaged"),
         ("[]", "no description"),
         ("", "damaged"),
@@ -114,7 +114,7 @@ def test_paths_that_are_no_text_survive(tmp_path):
     odd = os.fsdecode(b"/data/\xff")
     runs.create(tmp_path, "one", "train.py", cwd=odd)
     assert runs.load(tmp_path, "one").cwd == odd
-    assert json.loads((tmp_path / "runs" / "one" / "run.json").read_bytes())["format"] == 2
+    assert json.loads((tmp_path / "runs" / "one" / "run.json").read_bytes())["format"] == FORMAT
 
 
 def test_a_store_that_is_not_there_has_no_runs(tmp_path):
