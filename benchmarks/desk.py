@@ -20,10 +20,9 @@ IGNORED = "__pycache__/\n.florc/\nsaved/\n"
 def environment() -> dict[str, str]:
     """What every measured command gets: one thread, one hash seed, this florc, no settings of the user's."""
     env = {name: value for name, value in os.environ.items()
-           if not name.startswith(("FLORC", "OMP_", "MKL_", "GIT_"))}
+           if not name.startswith(("FLORC", "OMP_", "MKL_", "GIT_", "PYTHON"))}
     return {**env, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1",
-            "MKL_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1",
-            "CUDA_VISIBLE_DEVICES": ""}
+            "MKL_NUM_THREADS": "1", "NO_COLOR": "1", "CUDA_VISIBLE_DEVICES": ""}
 
 
 class Desk:

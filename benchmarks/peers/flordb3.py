@@ -1,6 +1,7 @@
 """flordb 3: checkpoints of named objects after each iteration of the outer loop, loaded by the replay.
 
-The replay gets the options that its own `flor replay` gives for a statement in the outer loop.
+It loads modules and optimizers; given a scheduler, its replay ends with an error. The replay gets the options
+that its own `flor replay` gives for a statement in the outer loop.
 """
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ def _write(workload: Workload) -> str:
     text = wrap_loop(text, "epoch loop", 'flor.loop("epoch", ', ")")
     text = wrap_loop(text, "step loop", 'flor.loop("step", ', ")")
     text = variants.fill(text, "epoch end", 'flor.log("done", 1)')
-    return in_context(text, "flor.checkpointing(model=model, optimizer=optimizer, scheduler=scheduler)")
+    return in_context(text, "flor.checkpointing(model=model, optimizer=optimizer)")
 
 
 def _replay(epochs: int) -> tuple[str, ...]:
