@@ -15,6 +15,7 @@ from typing import Any
 
 from . import trust, units
 from .runtime import journal, runs, store
+from .runtime.figures import Chances, Figures
 from .runtime.runs import Run
 from .runtime.script import LoopRun, Script, parse
 
@@ -28,6 +29,7 @@ class Loop:
 
     main: its iterations are noted. checkpoints: that a replay can use. skipped: places where one more
     might have been taken. followed: to the end; where a loop takes next to nothing, florc gives up.
+    chances: what came of these places while it was recorded; None: not known.
     """
 
     id: str
@@ -37,6 +39,7 @@ class Loop:
     checkpoints: int = 0
     skipped: int = 0
     followed: bool = True
+    chances: Chances | None = None
 
 
 @dataclass(frozen=True)
@@ -61,11 +64,13 @@ class Sizes:
 class Contents:
     """What a run keeps.
 
-    flaws: why its record is not whole. notes: what the recording noted.
+    flaws: why its record is not whole. notes: what the recording noted. figures: what it says of itself at
+    its end; None: there is no end, or one by an earlier version.
     """
 
     sizes: Sizes
     loops: tuple[Loop, ...]
+    figures: Figures | None = None
     notes: tuple[str, ...] = ()
     flaws: tuple[str, ...] = ()
 
@@ -76,15 +81,20 @@ def contents(run: Run) -> Contents:
     script = parse(read.events)
     notes = [f"recording stopped before the program did: {script.stopped}"] if script.stopped else []
     return Contents(
-        _sizes(run, script), _loops(script), tuple(notes + script.notes), trust.flaws(run, read)
+        _sizes(run, script),
+        _loops(script),
+        script.figures,
+        tuple(notes + script.notes),
+        trust.flaws(run, read),
     )
 
 
 def _loops(script: Script) -> tuple[Loop, ...]:
     """In the order in which they were met first."""
     found: dict[str, Loop] = {}
+    chances = script.figures.loops if script.figures else {}
     for one in script.at.values():
-        loop = found.setdefault(one.block, Loop(one.block, main=not one.depth))
+        loop = found.setdefault(one.block, Loop(one.block, not one.depth, chances=chances.get(one.block)))
         places = max(len(one.iterations) - 1, 0) + bool(one.outcome)
         loop.runs += 1
         loop.iterations += len(one.iterations)
@@ -98,7 +108,10 @@ def _sizes(run: Run, script: Script) -> Sizes:
     disk = sum(entry.stat().st_size for entry in run.folder.iterdir())
     blobs = store.BlobReader(run.folder, run.seal)
     payloads = sum(blobs.size(key) for key in blobs.keys())  # noqa: SIM118 (no mapping)
-    logical = sum(blobs.size(key) for key in _kept(script, blobs) if key in blobs)
+    if script.figures:
+        logical = script.figures.logical
+    else:
+        logical = sum(blobs.size(key) for key in _kept(script, blobs) if key in blobs)
     blobs.close()
     return Sizes(disk, payloads, logical)
 
@@ -145,6 +158,7 @@ def everything(run: Run) -> dict[str, Any]:
     return {
         **facts(run),
         "bytes": {**asdict(kept.sizes), "factor": round(kept.sizes.factor, 2)},
+        "overhead_seconds": kept.figures.spent if kept.figures else None,
         "loops": [asdict(loop) for loop in kept.loops],
         "notes": list(kept.notes),
         "flaws": list(kept.flaws),
@@ -164,6 +178,7 @@ def lines(run: Run) -> Iterator[str]:
         ("git", run.git or ""),
         ("on disk", f"{units.size(kept.sizes.disk)} in {run.folder}"),
         ("in full", _saving(kept.sizes)),
+        ("overhead", f"{kept.figures.spent:.1f} s" if kept.figures else ""),
     ]
     for name, words in rows:
         if words:
@@ -210,8 +225,12 @@ _LOOP_COLUMNS = ("loop", "runs", "iterations", "checkpoints", "skipped", "")
 
 def _loop_row(loop: Loop) -> tuple[str, ...]:
     iterations = str(loop.iterations) if loop.main else ""
-    left = "" if loop.followed else "takes next to nothing: not followed to its end"
-    return (loop.id, str(loop.runs), iterations, str(loop.checkpoints), str(loop.skipped), left)
+    left = [] if loop.followed else ["takes next to nothing: not followed to its end"]
+    if loop.chances and loop.chances.behind:
+        left.append(f"{loop.chances.behind} skipped while the disk was behind")
+    if loop.chances and loop.chances.blind:
+        left.append(f"{loop.chances.blind} skipped because florc could not see all")
+    return (loop.id, str(loop.runs), iterations, str(loop.checkpoints), str(loop.skipped), "; ".join(left))
 
 
 def local(stamp: str) -> str:

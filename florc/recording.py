@@ -22,6 +22,7 @@ from .options import RecordOptions, Target
 from .project import Project
 from .runtime import runs
 from .runtime.errors import StoreError
+from .runtime.figures import Figures
 
 T = TypeVar("T")
 
@@ -59,7 +60,7 @@ class Recorder:
         self._loader = RecordLoader(CodeCache(store, self._key))
         self._run: runs.Run | None = None
         self._told = False
-        self._kept = (0, 0.0)  # checkpoints, and seconds they took
+        self._kept: Callable[[], Figures] | None = None
 
     def hooks(self) -> Hooks:
         """What the runner calls."""
@@ -139,7 +140,8 @@ class Recorder:
         def close() -> int:
             from .runtime import session
 
-            self._kept = session.kept()
+            recorder = session.recorder()
+            self._kept = recorder.figures if recorder else None
             return int(session.finish(exit_code, error))
 
         code = self._fenced(close, default=exit_code)
@@ -167,9 +169,11 @@ class Recorder:
 
     def _tell(self, run: runs.Run) -> None:
         """One line on what was kept, what it took, and what to do with it."""
-        count, seconds = self._kept
-        size = units.size(sum(entry.stat().st_size for entry in run.folder.iterdir()))
-        kept = f"{count} checkpoint{'s' * (count != 1)}, {size}, {seconds:.1f} s of overhead"
+        found = self._kept() if self._kept else Figures(0, 0, 0.0)
+        count, size = found.checkpoints, sum(entry.stat().st_size for entry in run.folder.iterdir())
+        full = f" ({units.size(found.logical)} in full)" if found.logical > size else ""
+        kept = f"{count} checkpoint{'s' * (count != 1)}, {units.size(size)}{full}"
+        kept += f", {found.spent:.1f} s of overhead"
         messages.say(
             f"recorded as {run.run}: {kept}; add print lines, then: florc replay {_words(self._options)}"
         )

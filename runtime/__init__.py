@@ -12,7 +12,8 @@ where something does. Nothing here imports torch or numpy unless the program has
     kinds.py       how each kind of object is read, written, made (tensors.py, arrays.py: torch's, NumPy's)
     checkpoint.py  taking, comparing, restoring a checkpoint             (restore.py, process.py, lost.py,
                    lives.py: objects whose end the program can see; cells.py: closures)
-    store.py       blobs; journal.py: events (events.py: their shapes); runs.py: the runs of a store
+    store.py       blobs; journal.py: events (events.py: their shapes; figures.py: what was kept, in figures);
+                   runs.py: the runs of a store
     key.py         the user's key; seal.py: the MACs of one run; description.py: run.json; private.py: modes
     files.py       user files: noted when recording, an overlay when replaying
     handlers.py    the program's atexit handlers

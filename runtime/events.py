@@ -30,8 +30,9 @@ def loads(line: bytes) -> list[Any]:
     if not isinstance(event, list) or not event or not isinstance(event[0], str):
         raise ValueError("no event")
     wanted = _SHAPES.get(event[0], ())
+    known = (*wanted, *_LATER.get(event[0], ()))
     if len(event) <= len(wanted) or not all(
-        check(part) for check, part in zip(wanted, event[1:], strict=False)
+        check(part) for check, part in zip(known, event[1:], strict=False)
     ):
         raise ValueError(f"an event {event[0]!r} of a wrong shape")
     if event[0] == "R" and not _start_state(event[1], event[2]):
@@ -115,6 +116,20 @@ def _bytes(value: Any) -> bool:
 def _holders(value: Any) -> bool:
     """Keys of library modules and classes."""
     return type(value) is list and all(_name(key) and key.startswith("~") for key in value)
+
+
+def _figures(value: Any) -> bool:
+    """What a recording kept (see figures.py)."""
+    if type(value) is not dict or not (_count(value.get("logical")) and _count(value.get("written"))):
+        return False
+    loops = value.get("loops")
+    return _number(value.get("spent")) and type(loops) is dict and all(map(_chances, loops.values()))
+
+
+def _chances(value: Any) -> bool:
+    return type(value) is dict and all(
+        _count(value.get(name)) for name in ("taken", "refused", "behind", "blind")
+    )
 
 
 def _words(value: Any, count: int) -> bool:
@@ -201,3 +216,6 @@ _SHAPES: dict[str, tuple[Check, ...]] = {
     "n": (_text,),
     "E": (_int, _bool, _count),
 }
+
+# fields that earlier recordings did not write
+_LATER: dict[str, tuple[Check, ...]] = {"E": (_figures,)}

@@ -15,6 +15,7 @@ from .appending import Reserve
 from .audit import AUTO, OFF, Audit
 from .checkpoint import Snapshots, Taken
 from .errors import CannotRestore, StoreError
+from .figures import Chances, Figures, Outcome
 from .graph import Base
 from .guards import INERT, USEFUL_DEPTH, Guard, OpenLoop, Stack, keeps_locals
 from .journal import JournalWriter
@@ -98,7 +99,9 @@ class OnTheWay(NamedTuple):
 class RecordLoop(OpenLoop):
     """A loop that is being recorded, at depth 0 or 1."""
 
-    __slots__ = ("recorder", "base", "began", "spent", "saved", "iterator", "seen", "varying", "audited")
+    __slots__ = (
+        "recorder", "base", "unkept", "began", "spent", "saved", "iterator", "seen", "varying", "audited",
+    )  # fmt: skip
 
     def __init__(
         self, recorder: Recorder, block: str, names: tuple[str, ...], frame: Any, depth: int
@@ -106,6 +109,7 @@ class RecordLoop(OpenLoop):
         super().__init__(block, names, frame, depth)
         self.recorder = recorder
         self.base: Base | None = None
+        self.unkept: Outcome = "refused"  # why no state is kept while there is no base
         self.saved: dict[str, bytes] = {}
         self.iterator: Any = None
         self.audited = False  # libraries are looked at before and after it
@@ -121,6 +125,11 @@ class RecordLoop(OpenLoop):
         self.iterator = iter(iterable)
         self.recorder.start_base(self)
         return self.iterator
+
+    def unseen(self) -> None:
+        """What was kept of the entry state is not all of it: no more checkpoints."""
+        if self.base is not None:
+            self.base, self.unkept = None, "blind"
 
     def boundary(self) -> bool:
         if self.frame is None:
@@ -186,6 +195,7 @@ class Recorder:
         self._muted: set[str] = set()
         self._differentiated: set[tuple[str, str]] = set()
         self._on_the_way: deque[OnTheWay] = deque()
+        self._chances: dict[str, Chances] = {}  # by block
         self._blind: dict[str, int] = {}  # block -> checkpoints that could not see all
 
     # -- loops --------------------------------------------------------------------------
@@ -224,6 +234,7 @@ class Recorder:
         """Keep the entry state, if checkpoints of this loop are worth their cost."""
         block = self._exit_id(loop)
         if self._blind.get(loop.block, 0) >= GIVE_UP_AFTER:
+            loop.unkept = "blind"
             return
         wants = self.policy.wants if loop.depth else self.policy.wants_entry
         if wants(block, self._elapsed()):
@@ -263,8 +274,11 @@ class Recorder:
         taken = None
         if loop.iteration == 0 and loop.base is None and loop.iterator is None:
             self._start_base(loop)  # a while loop
-        elif loop.iteration and loop.base is not None and self.policy.wants_iteration(self._elapsed()):
-            taken = self._take(loop, block, self._names(loop))
+        elif loop.iteration:
+            if loop.base is not None and self.policy.wants_iteration(self._elapsed()):
+                taken = self._take(loop, block, self._names(loop))
+            else:
+                self._saw(loop, loop.unkept)
         self._tell(["I", loop.iteration, self._values(loop), None, hits], block, taken)
         if loop.iteration >= SILENCE_AFTER and self.policy.costs(block).compute < SILENCE_BELOW:
             loop.live = False
@@ -289,8 +303,11 @@ class Recorder:
         self._audit(loop)
         hits = self.marks.hits()
         self.marks.pop(loop.saved)
-        wanted = loop.base is not None and (loop.depth or self.policy.wants_exit(self._elapsed()))
-        taken = self._take(loop, block, loop.locals() | extra) if wanted else None
+        taken = None
+        if loop.base is not None and (loop.depth or self.policy.wants_exit(self._elapsed())):
+            taken = self._take(loop, block, loop.locals() | extra)
+        else:
+            self._saw(loop, loop.unkept)
         self._note_others()
         self._tell(["X", loop.outcome, round(seconds, 6), None, hits], block, taken)
         costs = self.policy.costs(block)
@@ -357,9 +374,9 @@ class Recorder:
             self.audit.stop()
         for opened in self.stack.loops:
             assert isinstance(opened, RecordLoop)
-            opened.base = None
+            opened.unseen()
         if isinstance(loop, RecordLoop):
-            loop.base = None  # it has been taken off the stack already
+            loop.unseen()  # it has been taken off the stack already
         self.journal.add(["A", sorted(found)])
         paths = [f"{key[1:].replace(':', '.')}.{name}" for key, names in found.items() for name in names]
         words = f"{', '.join(sorted(paths))} changed in {loop.block}, though no name of the project holds it"
@@ -381,12 +398,14 @@ class Recorder:
         """Take a checkpoint; None where it does not see all, and while the disk is behind."""
         assert loop.base is not None
         if not self.blobs.has_room and self.policy.overhead < DENSE:
+            self._saw(loop, "behind")
             return None
         started = perf_counter()
         taken = self.snapshots.take(loop.base, self.project.root(names))
         writing = taken.job is not None and not taken.opaque
         self.policy.materialized(block, perf_counter() - started, writing)
         self._watch(taken.graphs, loop.block, at_exit="iteration" not in block)
+        self._saw(loop, "blind" if taken.opaque else "taken")
         if taken.opaque:
             self._blind[loop.block] = self._blind.get(loop.block, 0) + 1
             self.note(
@@ -395,6 +414,14 @@ class Recorder:
             )
             return None
         return taken
+
+    def _saw(self, loop: RecordLoop, outcome: Outcome) -> None:
+        """Count what came of a chance to keep a loop's state."""
+        self._chances.setdefault(loop.block, Chances()).saw(outcome)
+
+    def figures(self) -> Figures:
+        """What was kept so far."""
+        return Figures(self.blobs.logical, self.blobs.written, self.policy.spent, self._chances)
 
     def _tell(self, event: list[Any], block: str, taken: Taken | None) -> None:
         """Write an "I" or "X", with its checkpoint where that is written already."""
@@ -490,7 +517,7 @@ class Recorder:
     def _finish(self, code: int, interrupted: bool) -> None:
         self.blobs.finish()
         self._settle()
-        self.journal.add(["E", code, interrupted, self.blobs.count])
+        self.journal.add(["E", code, interrupted, self.blobs.count, self.figures().packed()])
         self.journal.sync()
         self.blobs.sync()
 

@@ -6,6 +6,8 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import Any
 
+from .figures import Figures
+
 Event = list[Any]
 Hits = dict[str, frozenset[int]]
 
@@ -60,6 +62,7 @@ class Script:
     stopped: str = ""                                      # why recording stopped before the program did
     interrupted: bool = True  # killed, or ended by Ctrl-C
     exit_code: int | None = None  # None: killed
+    figures: Figures | None = None  # None: killed, or recorded by an earlier version
 
     def foreign(self, start: int, end: int) -> bool:
         """True if between these events text was written that the record does not have."""
@@ -106,6 +109,7 @@ def parse(events: list[Event]) -> Script:
             script.notes.append(event[1])
         elif tag == "E":
             script.exit_code, script.interrupted = event[1], event[2]
+            script.figures = Figures.of(event[4]) if len(event) > 4 else None
             script.stopped = ""  # it did not: another program was to take this one's place, and could not
     for run in stack:
         _end(run, len(events))

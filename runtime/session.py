@@ -452,12 +452,9 @@ def snapshot(found: Any, alias: str) -> Any:
     return shown.snapshot(found, alias, sys._getframe(1), apart=isinstance(_active, _Replaying))
 
 
-def kept() -> tuple[int, float]:
-    """How many checkpoints the recording has taken, and the seconds it has taken from the program."""
-    if not isinstance(_active, _Recording):
-        return 0, 0.0
-    policy = _active.run.policy
-    return sum(costs.checkpoints for costs in policy.blocks.values()), policy.spent
+def recorder() -> Recorder | None:
+    """Who records now, if somebody does: it can be asked what was kept when the session is over."""
+    return _active.run if isinstance(_active, _Recording) else None
 
 
 def finish(code: int, error: BaseException | None = None) -> int:

@@ -172,7 +172,8 @@ def on_a_terminal(folder: Path, *words: str) -> str:
 def test_a_record_says_on_a_terminal_what_it_kept(folder):
     told = on_a_terminal(folder, "record", "--overhead", "1", "--name", "one", "train.py")
     pattern = (
-        r"florc: recorded as one: [1-9]\d* checkpoints?, [\d.]+ (kB|bytes), \d+\.\d s of overhead; "
+        r"florc: recorded as one: [1-9]\d* checkpoints?, [\d.]+ (kB|bytes)( \([\d.]+ kB in full\))?, "
+        r"\d+\.\d s of overhead; "
         r"add print lines, then: florc replay train\.py\r\n"
     )
     assert re.fullmatch(pattern, told), told

@@ -11,6 +11,7 @@ import pytest
 
 from florc import cli, describing, project
 from florc.runtime import journal, runs
+from florc.runtime.figures import Chances, Figures
 from florc.runtime.graph import MARSHAL_VERSION
 from florc.runtime.runs import Run
 from florc.runtime.store import BlobWriter
@@ -80,6 +81,28 @@ def test_bytes_are_counted_once_and_as_often_as_they_were_kept(run):
     )
     assert sizes.factor == sizes.logical / sizes.payloads
     assert sizes.disk == sum(entry.stat().st_size for entry in run.folder.iterdir()) > sizes.payloads
+
+
+def ended(run: Run, figures: Figures) -> None:
+    """Let the run end with what it says of itself, as a recording does."""
+    read = journal.read(run.folder, run.seal)
+    read.events[-1].append(figures.packed())
+    (run.folder / journal.NAME).unlink()
+    journal.write_again(run.folder, read, run.seal)
+
+
+def test_what_the_recording_says_of_itself_is_taken_from_there(run, capfd, monkeypatch):
+    chances = Chances(taken=2, refused=0, behind=3, blind=1)
+    ended(run, Figures(5_000_000, 4_000_000, 1.25, {MAIN: chances}))
+    monkeypatch.setattr(describing, "_kept", lambda *_: pytest.fail("nothing has to be unmarshalled"))
+    found = json.loads(told(capfd, "--json"))
+    assert (found["bytes"]["logical"], found["overhead_seconds"]) == (5_000_000, 1.25)
+    assert found["loops"][0]["chances"] == {"taken": 2, "refused": 0, "behind": 3, "blind": 1}
+    assert found["loops"][1]["chances"] is None
+    lines = told(capfd).splitlines()
+    assert "overhead     1.2 s" in lines
+    words = "3 skipped while the disk was behind; 1 skipped because florc could not see all"
+    assert any(line.startswith(f"  {MAIN} ") and line.endswith(words) for line in lines)
 
 
 def test_people_read_lines(run, capfd):

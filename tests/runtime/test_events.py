@@ -11,6 +11,8 @@ import pytest
 from florc.runtime import events
 
 VERSION, WORDS, GAUSS = random.Random(0).getstate()  # the same in every test worker
+CHANCES = {"taken": 1, "refused": 0, "behind": 0, "blind": 0}
+FIGURES = {"logical": 5, "written": 3, "spent": 0.5, "loops": {"train.py::for#0": CHANCES}}
 NUMPY = ["MT19937", [1] * 624, 624, 0, 0.0]
 
 GOOD: list[list[Any]] = [
@@ -22,6 +24,8 @@ GOOD: list[list[Any]] = [
     ["R", "another library's", {"a": 1}],
     ["L", "train.py::for#0"],
     ["E", 0, False, 3],
+    ["E", 0, False, 3, FIGURES],
+    ["E", 0, False, 3, {**FIGURES, "of tomorrow": 1}],
     ["a tag of tomorrow", 1],
 ]
 BAD: list[list[Any]] = [
@@ -36,6 +40,12 @@ BAD: list[list[Any]] = [
     ["R", "torch"],
     ["L", 1],
     ["B", "no hash"],
+    ["E", 0, False],
+    ["E", 0, False, 3, None],
+    ["E", 0, False, 3, {**FIGURES, "logical": -1}],
+    ["E", 0, False, 3, {**FIGURES, "spent": "long"}],
+    ["E", 0, False, 3, {**FIGURES, "loops": [CHANCES]}],
+    ["E", 0, False, 3, {**FIGURES, "loops": {"train.py::for#0": {"taken": 1}}}],
 ]
 
 
