@@ -23,4 +23,5 @@ def _replay(epochs: int) -> tuple[str, ...]:
     return "--replay_flor", "outer", "epoch=" + "".join(f"{number}," for number in range(epochs))
 
 
-FLORDB3 = Peer("flordb 3.4.12", ("flordb==3.4.12", "pandas<3"), _write, (), _replay, (".flor", ".git"))
+FLORDB3 = Peer("flordb 3.4.12", ("flordb==3.4.12", "pandas<3"), _write, (), _replay,
+               ("../user/.flor", ".git"))
