@@ -9,7 +9,7 @@ import json
 import shutil
 import statistics
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from .peers import PEERS, Peer
 from .variants import INNER, OUTER
 
 FLORC = ("-m", "florc")
+STOPPED = "recording stops here"  # florc when it gives up: such a run shows no overhead, and must not count
 DENSE_ITERATIONS = 60  # of the state-heavy script, each with a checkpoint: 3 GB copied, enough to time
 STARTUP_PAIRS = 5
 STARTUP_SCRIPT = 'import torch\n\nfor number in range(3):\n    print(torch.arange(number))\n'
@@ -139,7 +140,10 @@ class Campaign:
             return
         desk = self.desk("florc", "plain")
         usage = desk.run(*FLORC, "record", self.workload.script, *self.args)
-        self.note(usage, "florc", "record", number, self._same(usage), **_kept(desk))
+        verdict = self._same(usage)
+        if STOPPED in usage.err:
+            verdict = replace(verdict, note="recording stopped")
+        self.note(usage, "florc", "record", number, verdict, **_kept(desk))
 
     def by_hand(self, number: int) -> None:
         if not self.wants("manual"):
