@@ -258,7 +258,7 @@ def stall(log: Log, workload: Workload, say: Callable[[str], None], pairs: int) 
 
 def _kept(desk: Desk) -> dict[str, Any]:
     """What florc stored there."""
-    kept = florc_runs.kept(desk.home / ".florc")
+    kept = florc_runs.kept(desk.run(*florc_runs.SHOW).out)
     return {"stored": desk.stored(".florc/runs"), "checkpoints": kept and kept.checkpoints,
             "states": kept and kept.states}
 

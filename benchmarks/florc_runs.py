@@ -1,15 +1,12 @@
-"""What a recorded run of florc holds, read from its journal."""
+"""What a recorded run of florc holds, as `florc runs show --json` tells it."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-# events that name the checkpoint taken there, if one was: the start of an iteration, the exit of a loop
-_ITERATION, _EXIT = "I", "X"
-_CHECKPOINT = 3  # its place in both
+SHOW = ("-m", "florc", "runs", "show", "--json")
 
 
 @dataclass(frozen=True)
@@ -18,31 +15,21 @@ class Kept:
 
     Attributes:
         checkpoints: all of them, of the main loop's iterations and of the loops inside.
-        states: the ends of main-loop iterations that they show: the loop inside that has just trained and the
-            iteration that begins thereafter hold the same state, whose bytes are stored once.
+        states: of the loop that has most; the others mostly show the same states, whose bytes are stored once.
     """
 
     checkpoints: int
     states: int
 
 
-def kept(store: Path) -> Kept | None:
-    """What the store's newest run kept; None if its journal is not as expected."""
+def kept(text: str) -> Kept | None:
+    """Read what the command wrote; None if that is not as expected."""
     try:
-        newest = max((store / "runs").iterdir(), key=lambda run: run.stat().st_mtime)
-        lines = (newest / "journal.jsonl").read_bytes().splitlines()
-        return count([json.loads(line) for line in lines if line[:4] in (b'["I"', b'["X"')])
-    except (OSError, ValueError, IndexError):
+        return count(json.loads(text))
+    except (ValueError, KeyError, TypeError):
         return None
 
 
-def count(events: Iterable[Sequence[Any]]) -> Kept:
-    """Count checkpoints, and the iterations at whose end one was taken."""
-    checkpoints, iteration, ends = 0, -1, set()
-    for event in events:
-        begins = event[0] == _ITERATION
-        if event[_CHECKPOINT] is not None:
-            checkpoints += 1
-            ends.add(iteration)  # what begins now still is what the iteration before left
-        iteration += begins
-    return Kept(checkpoints, len(ends))
+def count(run: Mapping[str, Any]) -> Kept:
+    counts = [int(loop["checkpoints"]) for loop in run["loops"]]
+    return Kept(sum(counts), max(counts, default=0))

@@ -49,21 +49,14 @@ def test_a_stall_is_seconds_a_gigabyte():
     assert (found.wall, found.main_cpu, found.all_cpu) == pytest.approx((0.5, 0.5, 2.0))
 
 
-@pytest.mark.parametrize(("events", "checkpoints", "states"), [
-    ([], 0, 0),
-    ([["I", 0, {}, None], ["X", "end", 1.0, {"a": 1}], ["I", 1, {}, {"a": 1}]], 2, 1),
-    ([["I", 0, {}, {"a": 1}], ["X", "end", 1.0, None], ["I", 1, {}, None],
-      ["X", "end", 1.0, {"a": 1}]], 2, 2),
+@pytest.mark.parametrize(("text", "kept"), [
+    ('{"loops": [{"checkpoints": 3}, {"checkpoints": 12}]}', florc_runs.Kept(15, 12)),
+    ('{"loops": []}', florc_runs.Kept(0, 0)),
+    ("", None),
+    ('{"loops": [{}]}', None),
 ])
-def test_a_state_that_two_checkpoints_show_counts_once(events, checkpoints, states):
-    assert florc_runs.count(events) == florc_runs.Kept(checkpoints, states)
-
-
-def test_a_store_that_is_not_as_expected_gives_no_count(tmp_path):
-    (tmp_path / "runs" / "one").mkdir(parents=True)
-    (tmp_path / "runs" / "one" / "journal.jsonl").write_text('["I",1]\n')
-    assert florc_runs.kept(tmp_path) is None
-    assert florc_runs.kept(tmp_path / "nowhere") is None
+def test_checkpoints_are_counted_as_florc_tells_them(text, kept):
+    assert florc_runs.kept(text) == kept
 
 
 def test_bars_end_at_the_axis_and_keep_their_figures():
