@@ -15,7 +15,7 @@ class Kept:
 
     Attributes:
         checkpoints: all of them, of the main loop's iterations and of the loops inside.
-        states: of the loop that has most; the others mostly show the same states, whose bytes are stored once.
+        states: of the loop that has most; the others mostly show the same, stored once.
     """
 
     checkpoints: int

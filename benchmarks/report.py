@@ -185,9 +185,10 @@ pictures of the paper's. CPU seconds are the kernel's for all processes and thre
 ## Recording
 
 What a run uses more than the plain run it is paired with ({about['pairs']} pairs, in turns), from the loop's
-start until everything is written, over the plain run's loop. *states*: checkpoints of
-the loop that has most, the others share their bytes. *of torch.save*: bytes stored, against a torch.save of model, optimizer
-and scheduler for each of these states. *torch.save, CPU*: the overhead of saving these by hand every epoch.
+start until everything is written, over the plain run's loop. *states*: checkpoints
+of the loop that has most, the others share their bytes. *of torch.save*: bytes stored, against a torch.save
+of model, optimizer and scheduler for each of these states. *torch.save, CPU*: the overhead of
+saving these by hand every epoch.
 
 {recording(rows)}
 ![overhead](overhead.svg)
