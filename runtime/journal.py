@@ -48,12 +48,16 @@ from .seal import MAC_CHARS, Seal
 
 NAME = "journal.jsonl"
 BATCH_BYTES = 1 << 16  # structural events are gathered up to this size between two outputs
+SOON_SECONDS = 0.02  # iterations that are shorter go to the disk together: each alone would cost its 40 us
 GRACE_SECONDS = 0.25  # of writing that is not asked about: the first events are the most telling
 CHECK_CHARS = 16  # of an xxh3-64: tells damage, where the key is not at hand
 
 
+_encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
+
+
 class JournalWriter:
-    """Appends events. Output and checkpoints are written at once, the rest with them.
+    """Appends events. Output and checkpoints are written at once, what loops do soon, the rest with them.
 
     share: of the run's time that writing may take. On a slow disk, or where a program does hardly anything
     but print, events are held back so that it takes no more; a kill then loses those that are held.
@@ -65,6 +69,7 @@ class JournalWriter:
     ) -> None:
         self._before = before
         self._share, self._began, self._seconds = share, perf_counter(), 0.0
+        self._flushed = 0.0  # when events went to the disk last
         self._file = Appender(folder / NAME, os.O_EXCL)
         self._mac, self._check = seal.journal(), xxhash.xxh3_64()
         self._end = 0  # up to here all is whole
@@ -72,20 +77,26 @@ class JournalWriter:
         self._size = 0
         self.count = 0
 
-    def add(self, event: list[Any], now: bool = False) -> int:
-        """Append an event; its sequence number. With `now`, it is on its way to the disk."""
-        line = json.dumps(event, separators=(",", ":"), check_circular=False)
+    def add(self, event: list[Any], now: bool = False, soon: bool = False) -> int:
+        """Append an event; its sequence number.
+
+        With `now`, it is on its way to the disk; with `soon`, it is unless others went just before it.
+        """
+        line = _encode(event)
         self._pending.append(line)
         self._size += len(line)
         self.count += 1
-        if (now and self._is_in_time()) or self._size > BATCH_BYTES:
+        if now or soon or self._size > BATCH_BYTES:
             started = perf_counter()
-            self.flush()
-            self._seconds += perf_counter() - started
+            soon = soon and started > self._flushed + SOON_SECONDS
+            if ((now or soon) and self._is_in_time(started)) or self._size > BATCH_BYTES:
+                self.flush()
+                self._flushed = perf_counter()
+                self._seconds += self._flushed - started
         return self.count - 1
 
-    def _is_in_time(self) -> bool:
-        return self._seconds < GRACE_SECONDS + self._share * (perf_counter() - self._began)
+    def _is_in_time(self, moment: float) -> bool:
+        return self._seconds < GRACE_SECONDS + self._share * (moment - self._began)
 
     def flush(self) -> None:
         """Write what is pending as one batch. OSError if that fails; the journal then ends before it."""

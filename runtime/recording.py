@@ -20,7 +20,7 @@ from .graph import Base
 from .guards import INERT, USEFUL_DEPTH, Guard, OpenLoop, Stack, keeps_locals
 from .journal import JournalWriter
 from .output import locate, log_parts
-from .policy import DENSE, Policy
+from .policy import DEFAULT_OVERHEAD, DENSE, Policy
 from .project import Project
 from .roots import is_hidden
 from .seal import Seal
@@ -30,7 +30,7 @@ from .store import BlobWriter
 MAX_VALUE_CHARS, MAX_VALUE = 60, 10**18  # longer strings and larger numbers do not name an iteration
 # Loops that take next to nothing are not worth their events: after so many runs (iterations of a main loop)
 # of so few seconds each they are no longer followed.
-MUTE_AFTER, MUTE_BELOW = 50, 0.0005
+MUTE_AFTER, MUTE_BELOW = 50, 0.001
 SILENCE_AFTER, SILENCE_BELOW = 300, 0.0002
 GIVE_UP_AFTER = 3  # checkpoints of a block that could not see all: then none is tried
 VARYING_SEEN = 3  # iterations in which all module-level names are looked through for those that change
@@ -43,25 +43,26 @@ class Marks:
     def __init__(self, project: Project, journal: JournalWriter) -> None:
         self._project = project
         self._journal = journal
-        self._known: dict[tuple[tuple[str, bytes], ...], int] = {}
+        self._known: dict[tuple[bytes, ...], int] = {}  # in the order of the project's files, which only grow
 
     def push(self) -> dict[str, bytes]:
         """Save the marks so far and clear them."""
-        saved = {}
-        for file, marks in self._project.marks.items():
-            saved[file] = bytes(marks)
-            marks[:] = bytes(len(marks))
+        saved = {file: bytes(marks) for file, marks in self._project.marks.items()}
+        self.clear()
         return saved
+
+    def clear(self) -> None:
+        for marks in self._project.marks.values():
+            marks[:] = bytes(len(marks))
 
     def hits(self) -> int:
         """The number of the current set of marks, written to the journal when it is new."""
-        key = tuple((file, bytes(marks)) for file, marks in self._project.marks.items() if any(marks))
+        key = tuple(map(bytes, self._project.marks.values()))
         number = self._known.get(key)
         if number is None:
             number = self._known[key] = len(self._known)
-            self._journal.add(
-                ["H", number, {file: [i for i, hit in enumerate(marks) if hit] for file, marks in key}]
-            )
+            ran = {file: [i for i, hit in enumerate(one) if hit] for file, one in self._project.marks.items()}
+            self._journal.add(["H", number, {file: regions for file, regions in ran.items() if regions}])
         return number
 
     def pop(self, saved: dict[str, bytes]) -> None:
@@ -101,6 +102,7 @@ class RecordLoop(OpenLoop):
 
     __slots__ = (
         "recorder", "base", "unkept", "began", "spent", "saved", "iterator", "seen", "varying", "audited",
+        "noting",
     )  # fmt: skip
 
     def __init__(
@@ -112,6 +114,7 @@ class RecordLoop(OpenLoop):
         self.unkept: Outcome = "refused"  # why no state is kept while there is no base
         self.saved: dict[str, bytes] = {}
         self.iterator: Any = None
+        self.noting = 0.0  # seconds taken by writing down its iterations
         self.audited = False  # libraries are looked at before and after it
         self.began = 0.0  # when the current iteration or block began
         self.spent = 0.0  # what florc had taken by then
@@ -218,7 +221,7 @@ class Recorder:
 
     def _enter(self, loop: RecordLoop) -> None:
         self._settle()
-        self.journal.add(["L", loop.block], now=True)
+        self.journal.add(["L", loop.block], soon=True)
         loop.saved = self.marks.push()
         self._audit_entry(loop)
         if loop.depth:
@@ -240,7 +243,7 @@ class Recorder:
         if wants(block, self._elapsed()):
             started = perf_counter()
             loop.base, key = self.snapshots.enter(self.project.root(self._names(loop)), full=not loop.depth)
-            self.journal.add(["B", key], now=True)
+            self.journal.add(["B", key], soon=True)
             self.policy.prepared(block, perf_counter() - started)
 
     @staticmethod
@@ -260,6 +263,7 @@ class Recorder:
         self._safely(lambda: self._boundary(loop))
 
     def _boundary(self, loop: RecordLoop) -> None:
+        started, stalled = perf_counter(), self.policy.stalled
         for gone in self.stack.close(loop):
             self._close_raised(gone)
         block = self._iteration_id(loop)
@@ -270,7 +274,7 @@ class Recorder:
         if not loop.depth:
             loop.audited = self.audit.due(block, self.policy.costs(block).executions, self._elapsed())
         self._note_others()
-        self.marks.push()
+        self.marks.clear()
         taken = None
         if loop.iteration == 0 and loop.base is None and loop.iterator is None:
             self._start_base(loop)  # a while loop
@@ -280,10 +284,19 @@ class Recorder:
             else:
                 self._saw(loop, loop.unkept)
         self._tell(["I", loop.iteration, self._values(loop), None, hits], block, taken)
-        if loop.iteration >= SILENCE_AFTER and self.policy.costs(block).compute < SILENCE_BELOW:
+        loop.began = perf_counter()
+        noting = loop.began - started - (self.policy.stalled - stalled)
+        self.policy.paid(noting)
+        loop.noting += noting
+        if loop.iteration >= SILENCE_AFTER and self._is_too_short(loop, self.policy.costs(block).compute):
             loop.live = False
             self.journal.add(["S"])
-        loop.began, loop.spent = perf_counter(), self.policy.stalled
+        loop.spent = self.policy.stalled
+
+    def _is_too_short(self, loop: RecordLoop, compute: float) -> bool:
+        """True if to note a main loop's iterations takes more of their time than may be taken."""
+        bound = self.policy.overhead or DEFAULT_OVERHEAD
+        return compute < SILENCE_BELOW or loop.noting > bound * compute * loop.iteration
 
     def leave(self, loop: RecordLoop, extra: dict[str, Any]) -> None:
         self._safely(lambda: self._leave(loop, extra))
@@ -429,7 +442,7 @@ class Recorder:
         if taken is not None and taken.job is None and not self._on_the_way:
             event[3] = taken.hashes
             taken = None
-        number = self.journal.add(event, now=True)
+        number = self.journal.add(event, now=event[3] is not None, soon=True)
         if taken is not None:
             self._on_the_way.append(OnTheWay(number, block, taken))
 

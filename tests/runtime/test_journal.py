@@ -310,3 +310,20 @@ def test_events_that_name_what_could_not_be_written_are_dropped(tmp_path):
     journal.add(["stop", "why"], now=True)
     assert events(tmp_path) == [["stop", "why"]]
     journal.close()
+
+
+def test_what_happens_in_quick_succession_goes_to_the_disk_together(tmp_path, monkeypatch):
+    """An event of a loop is soon there; the next ones wait until it was a moment ago, or text comes."""
+    now = [100.0]
+    monkeypatch.setattr("florc.runtime.journal.perf_counter", lambda: now[0])
+    journal = JournalWriter(tmp_path, SEAL)
+    seen = []
+    for moment, event in [(0, ["L", "a"]), (0.001, ["L", "b"]), (0.002, ["L", "c"]), (0.05, ["L", "d"])]:
+        now[0] = 100.0 + moment
+        journal.add(event, soon=True)
+        seen.append(len(read(tmp_path, SEAL).events))
+    assert seen == [1, 1, 1, 4]
+    journal.add(["L", "e"], soon=True)
+    journal.add(["w", 1, "a.py", 1, "text", 0], now=True)
+    assert len(read(tmp_path, SEAL).events) == 6
+    journal.close()
