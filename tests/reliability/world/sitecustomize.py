@@ -9,6 +9,7 @@ FLORC_TRIAL is a JSON object:
     errno    with which error writes, opens for writing, renames and syncs fail
     signal   which signal
     slow     seconds that every write and sync of the store takes longer
+    late     seconds that each write of another thread than the main one takes longer
     back     seconds by which the clock goes back at each `every`-th reading
     log      file that gets each write to the store: its file's name, its place (-1: the end) and its bytes in
              hexadecimal, a line each
@@ -38,7 +39,7 @@ class World:
         self.at = trial.get("at", 0)
         self.error = getattr(errno, trial.get("errno", "ENOSPC"))
         self.signal = getattr(signal, trial.get("signal", "SIGINT"))
-        self.slow = trial.get("slow", 0.0)
+        self.slow, self.late = trial.get("slow", 0.0), trial.get("late", 0.0)
         self.count, self.broken = 0, False
         self.log = open(trial["log"], "w") if "log" in trial else None  # noqa: SIM115
         self.lock = threading.Lock()
@@ -63,6 +64,8 @@ class World:
         return self.on_any(fd, data, lambda part: self.write(fd, part))
 
     def on_pwrite(self, fd, data, place, /):
+        if self.late and threading.get_ident() != threading.main_thread().ident and self.is_ours(fd):
+            self.sleep(self.late)
         return self.on_any(fd, data, lambda part: self.pwrite(fd, part, place), place)
 
     def on_any(self, fd, data, write, place=-1):
