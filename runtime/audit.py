@@ -16,7 +16,8 @@ import ctypes
 import gc
 import sys
 import types
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Iterator
+from contextlib import contextmanager
 from time import perf_counter  # the real one, whatever stands in `time` later
 from typing import Any
 
@@ -88,6 +89,9 @@ class Holder:
     def remember(self) -> None:
         names = self.version.names
         self.before = names.copy()
+        if _CONTAINERS.isdisjoint(map(type, names.values())):  # most classes have none
+            self.containers: list[Held] = []
+            return
         self.containers = [
             (name, value, Version(value) if type(value) is dict else None, _items(value))
             for name, value in names.items()
@@ -105,7 +109,7 @@ class Holder:
         return [name for name in dict.fromkeys(other) if type(name) is str and name[:1] != "_"]
 
 
-_CONTAINERS = (dict, list, set)
+_CONTAINERS: frozenset[type] = frozenset({dict, list, set})
 Held = tuple[str, Any, "Version | None", Any]
 
 
@@ -201,7 +205,8 @@ class Audit:
                 found[holder.key] = names
         if len(sys.modules) != self._modules:
             self._modules = len(sys.modules)
-            self._find_new()
+            with _without_collection():
+                self._find_new()
             found = {}  # modules that are imported register with others: the next look tells that from state
             self._next.clear()
         took = perf_counter() - started
@@ -236,6 +241,18 @@ class Audit:
             known = top not in OWN and not top.startswith("_") and not is_machinery(module)
             self._looked_at[module] = known
         return known
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """So many objects are made that the collector would walk all of the program's, for nothing."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _classes() -> Iterable[type]:
