@@ -9,13 +9,15 @@ where something does. Nothing here imports torch or numpy unless the program has
     replaying.py   guards that skip, restore, follow the journal        (script.py, lockstep.py)
     guards.py      what both have in common; the stack of open loops
     graph.py       the walk over everything reachable: nodes, paths, contents
-    kinds.py       how each kind of object is read, written, made (tensors.py, arrays.py: torch's, NumPy's)
+    kinds.py       how each kind of object is read, written, made (tensors.py, modules.py: torch's, arrays.py:
+                   NumPy's; device.py: bytes on an accelerator)
     checkpoint.py  taking, comparing, restoring a checkpoint             (restore.py, process.py, lost.py,
                    lives.py: objects whose end the program can see; cells.py: closures)
-    store.py       blobs; journal.py: events (events.py: their shapes; figures.py: what was kept, in figures);
-                   runs.py: the runs of a store
+    store.py       blobs (staging.py: where a snapshot waits, background.py: the thread that writes it)
+    journal.py     events (events.py: their shapes; figures.py: what was kept, in figures); runs.py: runs
     key.py         the user's key; seal.py: the MACs of one run; description.py: run.json; private.py: modes
     files.py       user files: noted when recording, an overlay when replaying
+    collector.py   rest for Python's collector during a walk
     handlers.py    the program's atexit handlers
     shown.py       what the program is shown of its own names
     output.py      captured text; emitter.py: text given out; clocks.py: readings of the clock

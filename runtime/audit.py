@@ -16,12 +16,12 @@ import ctypes
 import gc
 import sys
 import types
-from collections.abc import Callable, Container, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Container, Iterable
 from time import perf_counter  # the real one, whatever stands in `time` later
 from typing import Any
 
 from . import atoms
+from .collector import resting
 from .live import is_machinery
 from .watched import class_key, module_key
 
@@ -205,7 +205,7 @@ class Audit:
                 found[holder.key] = names
         if len(sys.modules) != self._modules:
             self._modules = len(sys.modules)
-            with _without_collection():
+            with resting():
                 self._find_new()
             found = {}  # modules that are imported register with others: the next look tells that from state
             self._next.clear()
@@ -241,18 +241,6 @@ class Audit:
             known = top not in OWN and not top.startswith("_") and not is_machinery(module)
             self._looked_at[module] = known
         return known
-
-
-@contextmanager
-def _without_collection() -> Iterator[None]:
-    """So many objects are made that the collector would walk all of the program's, for nothing."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _classes() -> Iterable[type]:

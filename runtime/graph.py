@@ -20,6 +20,7 @@ from typing import Any, Protocol
 import xxhash
 
 from . import atoms
+from .collector import resting
 from .kind import Kind
 from .kinds import kind_of, load_libraries
 from .lives import Loose, loosely
@@ -195,6 +196,11 @@ class Walk:
     # -- running ------------------------------------------------------------------------
     def run(self) -> Walk:
         load_libraries()
+        with resting():
+            self._run()
+        return self
+
+    def _run(self) -> None:
         self.ref(self.root, ("root",)) if self.base is None else self._visit_root()
         queue, late_done = self._queue, 0
         while queue or late_done < len(self.put_off):
@@ -203,7 +209,6 @@ class Walk:
             else:
                 self._read(self.put_off[late_done])
                 late_done += 1
-        return self
 
     def _visit_root(self) -> None:
         self._seen.add(0)

@@ -33,7 +33,7 @@ SHORTEST = 15.0  # seconds: with the default bound, first checkpoints have one s
 # These four are chosen by simulation, see test_typical_runs_cost_little_and_replay_quickly: one percent where
 # that makes replays quick, and as little more as does so elsewhere.
 THRIFT = 0.15  # of the bound: 1% of the run, by default
-PATIENCE = 5.0  # seconds run again that are not felt, a replay taking some to start
+PATIENCE = 10.0  # seconds run again that are not felt: a replay takes some five to start
 PATIENCE_SHARE = 0.1  # ... and this share of the run so far
 UNFELT = 2.0  # seconds on the way to an iteration that are worth no checkpoint: to import torch takes as long
 NEW_LOOPS = 4  # main loops whose entry is kept whatever it takes: one is likely the training
