@@ -65,10 +65,10 @@ def _trained(name: str, shape: str, at: int) -> Workload:
 
 
 PAPER = (
-    _trained("finetune_frozen", "RTE: fine-tuning, most layers frozen", 7),
-    _trained("finetune_full", "CoLA: fine-tuning, all layers", 9),
-    _trained("image_residual", "RsNt: residual image classifier", 6),
-    _trained("image_squeeze", "Cifr: squeeze-type image classifier", 12),
+    _trained("finetune_frozen", "RTE: fine-tuning, most layers frozen", 4),
+    _trained("finetune_full", "CoLA: fine-tuning, all layers", 5),
+    _trained("image_residual", "RsNt: residual image classifier", 4),
+    _trained("image_squeeze", "Cifr: squeeze-type image classifier", 6),
     _trained("masked_lm", "Wiki: masked language model", 5),
     _trained("speech_conv", "Jasp: convolutional speech model", 5),
     _trained("image_large_epoch", "ImgN: few long epochs", 2),

@@ -83,7 +83,7 @@ def evaluate(model, loader):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--epochs", type=int, default=12)
+    parser.add_argument("--epochs", type=int, default=6)
     parser.add_argument("--batch-size", type=int, default=16)
     parser.add_argument("--lr", type=float, default=1e-3)
     parser.add_argument("--vocabulary", type=int, default=14000)
@@ -97,7 +97,7 @@ def main():
     torch.set_num_threads(1)
     torch.manual_seed(args.seed)
     generator = torch.Generator().manual_seed(args.seed)
-    train_loader = DataLoader(sentence_pairs(112, args, generator), args.batch_size, shuffle=True)
+    train_loader = DataLoader(sentence_pairs(224, args, generator), args.batch_size, shuffle=True)
     test_loader = DataLoader(sentence_pairs(48, args, generator), 32)
 
     model = PairClassifier(args)

@@ -66,7 +66,7 @@ def evaluate(model, loader):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--epochs", type=int, default=16)
+    parser.add_argument("--epochs", type=int, default=8)
     parser.add_argument("--batch-size", type=int, default=16)
     parser.add_argument("--lr", type=float, default=4e-4)
     parser.add_argument("--vocabulary", type=int, default=4000)
@@ -79,7 +79,7 @@ def main():
     torch.set_num_threads(1)
     torch.manual_seed(args.seed)
     generator = torch.Generator().manual_seed(args.seed)
-    train_set = sentences(176, args.vocabulary, args.length, generator)
+    train_set = sentences(352, args.vocabulary, args.length, generator)
     test_set = sentences(96, args.vocabulary, args.length, generator)
     train_loader = DataLoader(train_set, batch_size=args.batch_size, shuffle=True)
     test_loader = DataLoader(test_set, batch_size=48)

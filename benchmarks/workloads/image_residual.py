@@ -94,7 +94,7 @@ def evaluate(model, loader, criterion):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--epochs", type=int, default=10)
+    parser.add_argument("--epochs", type=int, default=6)
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--lr", type=float, default=0.05)
     parser.add_argument("--size", type=int, default=16)
@@ -104,7 +104,7 @@ def main():
     torch.set_num_threads(1)
     torch.manual_seed(args.seed)
     generator = torch.Generator().manual_seed(args.seed)
-    train_loader = DataLoader(Patterns(256, 20, args.size, generator, True), args.batch_size, shuffle=True)
+    train_loader = DataLoader(Patterns(432, 20, args.size, generator, True), args.batch_size, shuffle=True)
     test_loader = DataLoader(Patterns(96, 20, args.size, generator, False), 48)
 
     model = ResNet()

@@ -46,8 +46,8 @@ def load(batch_size):
     images, labels = load_digits(return_X_y=True)
     x = torch.tensor(images, dtype=torch.float32).view(-1, 1, 8, 8) / 16
     y = torch.tensor(labels)
-    train_loader = DataLoader(TensorDataset(x[:736], y[:736]), batch_size=batch_size, shuffle=True)
-    test_loader = DataLoader(TensorDataset(x[1000:1300], y[1000:1300]), batch_size=100)
+    train_loader = DataLoader(TensorDataset(x[:1472], y[:1472]), batch_size=batch_size, shuffle=True)
+    test_loader = DataLoader(TensorDataset(x[1472:1772], y[1472:1772]), batch_size=100)
     return train_loader, test_loader
 
 
@@ -76,7 +76,7 @@ def test(model, loader):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--epochs", type=int, default=20)
+    parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--lr", type=float, default=2e-4)
     parser.add_argument("--log-interval", type=int, default=10)
