@@ -19,6 +19,7 @@ import mmap
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -238,13 +239,17 @@ class BlobWriter(Disk):
         """Write this now, if it is so little or so much that staging it would not pay; else stage it."""
         size = self._end - start if new else 0
         self.written += sum(len(data) for _, _, data in new)
-        if size <= AT_ONCE_BYTES or not fits(size):
+        slot = self._staging.take()
+        staged = None
+        if size > AT_ONCE_BYTES and fits(size):
+            with suppress(OSError):  # the system gives no memory after all
+                staged = slot.fill([(place, data) for place, _, data in new], size)
+        if staged is None:
+            self._staging.give(slot)
             for place, _, data in new:
                 self._write(partial(self._pack.write_at, start + place, data))
             self._write(lambda: self._index.write(lines))
             return None
-        slot = self._staging.take()
-        staged = slot.fill([(place, data) for place, _, data in new], size)
         job = Job(start, staged, lines, lambda: self._staging.give(slot))
         self._on_the_way = {key: one for key, one in self._on_the_way.items() if not one.done}
         self._on_the_way.update({key: job for _, key, _ in new})

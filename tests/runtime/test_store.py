@@ -363,6 +363,18 @@ def test_what_memory_has_no_room_for_is_written_at_once(tmp_path, monkeypatch):
     writer.close()
 
 
+def test_where_the_system_gives_no_memory_it_is_written_at_once(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.ENOMEM, "cannot allocate memory")
+
+    writer = BlobWriter(tmp_path, SEAL)
+    monkeypatch.setattr("florc.runtime.staging.mmap.mmap", refuse)
+    keys, job = writer.put_all(parts(LARGE, b"small"))
+    monkeypatch.undo()
+    assert job is None and writer.has_room and stored(tmp_path, keys) == [LARGE, b"small"]
+    writer.close()
+
+
 def test_known_bytes_are_not_staged(tmp_path):
     writer = BlobWriter(tmp_path, SEAL)
     first, _ = writer.put_all(parts(LARGE, b"a"))
