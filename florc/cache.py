@@ -1,4 +1,4 @@
-"""Instrumented code kept in the store, so that an unchanged module is not transformed again."""
+"""What was made of sources, kept in the store: unchanged ones are neither transformed nor matched again."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _ASIDE_SECONDS = 24 * 3600  # an entry is written within moments; what is older 
 _DIGEST_SIZE = 16
 
 
-class CodeCache:
-    """A folder of marshalled code objects, named by a hash of everything they depend on.
+class Cache:
+    """A folder of entries, named by a hash of everything they depend on.
 
     Reading trusts nothing: an entry that this key has not signed, under this name, is no entry. Failing to
     write is no error. With a key that is not kept, nothing is.
@@ -42,44 +42,41 @@ class CodeCache:
         made.update(payload)
         return made.digest()
 
-    def key(self, file: str, path: str, source: bytes) -> str:
-        """The name of the entry for one module: source, names, and the versions of all that made the code."""
+    def key(self, *parts: str | bytes) -> str:
+        """The name of the entry that depends on these parts, and on the versions of what makes entries."""
         digest = hashlib.blake2b(digest_size=_DIGEST_SIZE)
         python = f"{sys.implementation.cache_tag} {sys.hexversion} {sys.flags.optimize}"
-        for part in (python, __version__, _transforms_state(), file, path):
-            digest.update(part.encode("utf-8", "surrogateescape") + b"\0")
-        digest.update(source)
+        for part in (python, __version__, _transforms_state(), *parts):
+            data = part.encode("utf-8", "surrogateescape") if isinstance(part, str) else part
+            digest.update(b"%d " % len(data) + data)
         return digest.hexdigest()
 
-    def get(self, key: str) -> CodeType | None:
-        """The code kept under `key`, None if there is none that can be trusted."""
+    def read(self, key: str) -> bytes | None:
+        """What is kept under `key`, None if there is nothing that can be trusted."""
         path = self._folder / (key + SUFFIX)
         if self._secret is None:
             return None
         try:
             data = path.read_bytes()
             digest, payload = data[:_DIGEST_SIZE], data[_DIGEST_SIZE:]
-            # marshal crashes the interpreter on damaged bytes, and runs what others made
             if not hmac.compare_digest(self._mac(key, payload), digest):
                 return None
-            code = marshal.loads(payload)
             os.utime(path)
-        except (OSError, EOFError, ValueError, TypeError):
+        except OSError:
             return None
-        return code if isinstance(code, CodeType) else None
+        return payload
 
-    def put(self, key: str, code: CodeType) -> None:
-        """Keep `code` under `key`, if the store lets us."""
+    def write(self, key: str, payload: bytes) -> None:
+        """Keep a payload under `key`, if the store lets us."""
         if self._secret is None:
             return
         try:
             private.make_folder(self._folder.parent)
             private.make_folder(self._folder)
-            payload = marshal.dumps(code)
             private.write(self._folder / (key + SUFFIX), self._mac(key, payload) + payload)
             self._forget_oldest()
-        except (OSError, ValueError):
-            pass  # the code is only transformed again the next time
+        except OSError:
+            pass  # it is only made again the next time
 
     def _forget_oldest(self) -> None:
         entries = list(self._folder.glob("*" + SUFFIX))
@@ -87,6 +84,24 @@ class CodeCache:
             entries.sort(key=lambda entry: entry.stat().st_mtime)
             for entry in entries[: len(entries) - MAX_ENTRIES]:
                 entry.unlink(missing_ok=True)
+
+
+class CodeCache(Cache):
+    """Entries that are code objects."""
+
+    def get(self, key: str) -> CodeType | None:
+        """The code kept under `key`, None if there is none that can be trusted."""
+        payload = self.read(key)
+        try:  # marshal crashes the interpreter on damaged bytes, and runs what others made: these are signed
+            code = None if payload is None else marshal.loads(payload)
+        except (EOFError, ValueError, TypeError):
+            return None
+        return code if isinstance(code, CodeType) else None
+
+    def put(self, key: str, code: CodeType) -> None:
+        """Keep `code` under `key`, if the store lets us."""
+        with suppress(ValueError):
+            self.write(key, marshal.dumps(code))
 
 
 def stale(store: Path) -> list[Path]:

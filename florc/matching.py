@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import pickle
 import re
 import symtable
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from . import messages
+from .cache import Cache
 from .errors import EXIT_REFUSED, FlorcError, syntax_error
 from .runtime.lockstep import Edits
 from .runtime.script import Script
@@ -21,21 +23,25 @@ MAX_CHANGES = 20  # changed lines told by name
 
 @dataclass(frozen=True)
 class FileMatch:
-    """One recorded file: its plan then, its source now, and how the two go together."""
+    """One recorded file: its source and plan then, its source now, and how the two go together."""
 
+    recorded: bytes
     plan: Plan
     source: bytes
     match: Match
 
 
-def match_project(script: Script, folder: str) -> dict[str, FileMatch]:
-    """File id -> match, for every recorded file; FlorcError (69) if the program is another one."""
+def match_project(script: Script, folder: str, cache: Cache | None = None) -> dict[str, FileMatch]:
+    """File id -> match, for every recorded file; FlorcError (69) if the program is another one.
+
+    cache: keeps what was found for the next replay.
+    """
     found: dict[str, FileMatch] = {}
     for event in script.events:
         if event[0] == "M" and event[2] not in found:
             file, recorded = event[2], event[4].encode("latin-1")
             path = os.path.join(folder, file)
-            found[file] = _match(recorded, _read(path, file), file, path)
+            found[file] = _known(recorded, _read(path, file), file, path, cache)
     _refuse_changes(found)
     return found
 
@@ -48,6 +54,20 @@ def _read(path: str, file: str) -> bytes:
         raise FlorcError(message, file=file, exit_code=EXIT_REFUSED) from None
 
 
+def _known(old: bytes, new: bytes, file: str, path: str, cache: Cache | None) -> FileMatch:
+    """Match two sources, unless that has been done before."""
+    key = "" if cache is None else cache.key("match", file, old, new)
+    payload = None if cache is None else cache.read(key)
+    if payload is not None:
+        kept = pickle.loads(payload)  # signed with this user's key
+        if isinstance(kept, FileMatch):
+            return kept
+    found = _match(old, new, file, path)
+    if cache is not None:
+        cache.write(key, pickle.dumps(found))
+    return found
+
+
 def _match(old: bytes, new: bytes, file: str, path: str) -> FileMatch:
     try:
         plan = instrument(old, file).plan
@@ -58,7 +78,7 @@ def _match(old: bytes, new: bytes, file: str, path: str) -> FileMatch:
         raise syntax_error(error, path) from None
     guarded = {loop.id for loop in plan.loops if loop.guarded}
     ids = {place: block for place, block in found.ids.items() if block in guarded}
-    return FileMatch(plan, new, replace(found, ids=ids))
+    return FileMatch(old, plan, new, replace(found, ids=ids))
 
 
 def _refuse_changes(matches: dict[str, FileMatch]) -> None:

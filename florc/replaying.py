@@ -133,7 +133,7 @@ def prepare(run: runs.Run, folder: str, options: ReplayOptions) -> Prepared:
     flaws = trust.flaws(run, read)
     here = relocating.home(options.target, run.folder.parents[1])
     script = parse(relocating.relocated(read.events, run.home, here))
-    matches = match_project(script, folder)
+    matches = match_project(script, folder, trust.cache(run.folder.parents[1]))
     if not matches:
         why = f"is of no use: {'; '.join(flaws)}" if flaws else "ended before its program began"
         raise FlorcError(f"run {run.run} {why}", exit_code=EXIT_REFUSED)
@@ -185,6 +185,7 @@ class _Replay:
         self._share = share
         self._store = store
         self._prepared = prepared
+        self._cache = trust.cache(store)
         self._overlay = overlay
         self._clock = summary.Clock()
         self._variables = environment.relevant_variables()
@@ -204,10 +205,14 @@ class _Replay:
         found = self._prepared.matches.get(file)
         if found is None:
             return plain(name, file, path, source)
-        with startup.own_imports():
-            return to_code(
-                instrument(source, file, found.match.ids), path, marks=False, probes=found.match.probes
-            )
+        key = self._cache.key("replay", file, path, found.recorded, source)
+        code = self._cache.get(key)
+        if code is None:
+            with startup.own_imports():
+                made = instrument(source, file, found.match.ids)
+                code = to_code(made, path, marks=False, probes=found.match.probes)
+            self._cache.put(key, code)
+        return code
 
     def _module(self, source: Source, namespace: dict[str, Any] | None) -> None:
         from .runtime import session

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from . import messages
+from .cache import CodeCache
 from .errors import EXIT_REFUSED, EXIT_USAGE, FlorcError
 from .runtime import key as keys
 from .runtime import private
@@ -34,6 +35,11 @@ def kept_key() -> Key:
         why = error.message if isinstance(error, StoreError) else f"{keys.path()}: {error.strerror}"
         hint = f"name a file for the key with {keys.VARIABLE}"
         raise FlorcError(f"no key can be kept ({why})", hint=hint, exit_code=EXIT_REFUSED) from None
+
+
+def cache(store: Path) -> CodeCache:
+    """What replays keep in a store, as far as the user's key is at hand."""
+    return CodeCache(store, keys.read() or keys.unkept())
 
 
 def check_store(store: Path, *, recording: bool = False) -> None:

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from florc.cache import Cache
 from florc.errors import EXIT_REFUSED, EXIT_SYNTAX, FlorcError
 from florc.matching import FileMatch, edits_of, match_project
+from florc.runtime.key import Key
 from florc.runtime.lockstep import Edits
 from florc.runtime.script import parse
 from tests.florc.running import lay
@@ -232,3 +234,26 @@ def test_a_probe_in_a_guarded_loop_without_calls_in_its_body_is_not_skipped(tmp_
     assert any(loop.guarded for loop in found["a.py"].plan.loops)
     told = edits_of(found)
     assert told.everywhere or any(region for region in told.regions["a.py"])
+
+
+def test_what_was_matched_once_is_read_from_the_cache(tmp_path, monkeypatch):
+    (tmp_path / "a.py").write_text("x = 1\nprint(x)\n")
+    script = parse([["M", "a", "a.py", "/a.py", "x = 1\n"]])
+    cache = Cache(tmp_path / ".florc", Key(bytes(32)))
+    first = match_project(script, str(tmp_path), cache)
+    monkeypatch.setattr("florc.matching._match", lambda *_: pytest.fail("matched again"))
+    assert match_project(script, str(tmp_path), cache) == first
+    (entry,) = (tmp_path / ".florc" / "cache").iterdir()
+    entry.write_bytes(entry.read_bytes()[:-1] + b"?")
+    with pytest.raises(pytest.fail.Exception):  # what the key has not signed is not loaded
+        match_project(script, str(tmp_path), cache)
+
+
+def test_another_source_is_another_match(tmp_path):
+    cache = Cache(tmp_path / ".florc", Key(bytes(32)))
+    script = parse([["M", "a", "a.py", "/a.py", "x = 1\n"]])
+    found = []
+    for text in ("x = 1\nprint(x)\n", "x = 1\n", "print(2)\nx = 1\n"):
+        (tmp_path / "a.py").write_text(text)
+        found.append(len(match_project(script, str(tmp_path), cache)["a.py"].match.probes))
+    assert found == [1, 0, 1]
