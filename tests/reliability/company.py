@@ -71,11 +71,15 @@ def _as_recorded(done: Outcome, record: Outcome, truth: Outcome) -> str:
     """The verdict on the replay of a record whose last line may be another's, or that died of reading it."""
     lines = truth.out.splitlines(keepends=True)
     last = next(number for number, line in enumerate(lines) if line.startswith("best "))
-    if record.code:
-        lines[last:] = []
-    else:
+    if not record.code:
         lines[last] = record.out.splitlines(keepends=True)[-1]
-    return judged(done, replace(record, out="".join(lines)), record.out)
+        return judged(done, replace(record, out="".join(lines)), record.out)
+    return judged(_unnumbered(done), replace(_unnumbered(record), out="".join(lines[:last])), record.out)
+
+
+def _unnumbered(done: Outcome) -> Outcome:
+    """Without the lines' numbers in a traceback: the probes have moved them."""
+    return replace(done, err=re.sub(r'", line \d+', '"', done.err))
 
 
 def two_records_of_one_name(bench: Bench, chance: Random) -> str:
