@@ -272,7 +272,7 @@ class Walk:
         """What this walk has seen of the storages of entry objects, but for those written since."""
         found, left_out = {}, set(written)
         for number, content in self.contents.items():
-            if number not in left_out and b"storage" in content[:20]:
+            if number < self.first_new and number not in left_out and b"storage" in content[:20]:
                 content_of = marshal.loads(content)
                 found[number] = (*self.spans.get(number, (0, content_of[1])), content_of[4])
         return found
