@@ -96,6 +96,7 @@ def summary(prepared: Prepared, tally: Any, reason: str, clock: Clock) -> dict[s
                 "clocks": tally.output_clocks,
             },
         },
+        "bytes": {"owed": tally.owed, "paid": tally.paid},
         "seconds": _seconds(tally, clock),
         "refused": [],
         "started_again": reason,

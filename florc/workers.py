@@ -251,7 +251,7 @@ def merge(summaries: list[dict[str, Any]]) -> dict[str, Any]:
             mine["restored"] = sorted({*mine["restored"], *theirs["restored"]} - {*mine["executed"]})
         for mine, theirs in zip(whole["probes"], other["probes"], strict=True):
             mine["fired"] += theirs["fired"]
-        for counts, theirs in [(whole["blocks"], other["blocks"])] + [
+        for counts, theirs in [(whole[name], other[name]) for name in ("blocks", "bytes")] + [
             (whole["checks"][name], other["checks"][name]) for name in whole["checks"]
         ]:
             for name in counts:

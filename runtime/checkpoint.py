@@ -9,6 +9,8 @@ A checkpoint is three blobs, of which the last two rarely change and are then st
 from __future__ import annotations
 
 import marshal
+import weakref
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,11 +22,13 @@ from .errors import CannotRestore, StoreError
 from .graph import MARSHAL_VERSION, Base, Memory, Walk, digest, live_base
 from .live import Iterator
 from .lives import has_finalizer, without_end
+from .owed import Debt, ledger
 from .restore import Build
 from .roots import Namespace, Root
 from .store import BlobReader, BlobWriter, Part
 
 DATED = b"datetime"  # in the contents of what holds a date or time: these differ from day to day
+RUNS_CODE = frozenset({"reduced", "exception", Iterator.tag})  # kinds that others' code makes or puts back
 MAX_NAMED = 3  # differences told by name; the rest are counted
 
 
@@ -216,6 +220,7 @@ class LiveState:
         if self._entry_process:
             self.entry_differences += process.differences(self._entry_process, process.capture())
         self.base.loosen(walk)
+        _alive.add(self)
         self.at_entry: Walk | None = None if self.base.loose else walk
 
     def _union_names(self, keys: Iterable[str]) -> dict[str, frozenset[str]]:
@@ -287,7 +292,9 @@ class LiveState:
         state did not come back bit for bit.
         """
         ckpt = read_checkpoint(self._blobs, hashes)
-        return self._put_back(ckpt, marshal.loads(self._blobs.get_sealed(hashes[1])), frame)
+        values = self._put_back(ckpt, marshal.loads(self._blobs.get_sealed(hashes[1])), frame)
+        self._confirm()
+        return values
 
     def restore_entry(self, frame: dict[str, Any]) -> dict[str, Any]:
         """Put back what the entry state has otherwise than the record's; the values for the frame's names.
@@ -297,9 +304,22 @@ class LiveState:
         if not self._entry_process:
             raise CannotRestore("its entry state was not kept")
         try:
-            return self._put_back(Checkpoint({}, self._entry_process, [], []), self._base_names, frame)
+            values = self._put_back(Checkpoint({}, self._entry_process, [], []), self._base_names, frame)
         except StoreError:  # of large arrays and tensors an entry state holds the hash alone
             raise CannotRestore("what it held then is not kept") from None
+        self._confirm()
+        return values
+
+    @staticmethod
+    def _confirm() -> None:
+        """Pay what is owed where it can be seen: nothing of the restore holds objects any more."""
+        if ledger.is_clear:
+            return
+        held = Counter(id(obj) for state in _alive for obj in state.base.objects)
+        try:
+            ledger.confirm(held)
+        except StoreError as error:
+            raise CannotRestore(str(error)) from None
 
     def _put_back(
         self, ckpt: Checkpoint, names: list[tuple[str, list[str]]], frame: dict[str, Any]
@@ -315,7 +335,10 @@ class LiveState:
             and (number in ckpt.contents or not is_iterator(contents[number]))
         ]
         new = [number for number in ckpt.contents if number >= len(self.base.objects)]
-        wanted = {key for number in written + new for key in _keys(contents[number])}
+        owed = self._to_owe(live, written, [contents[number] for number in written + new])
+        promised = {id(debt.storage) for _, debt in owed}
+        due = [n for n in written if id(self.base.objects[n]) not in promised]
+        wanted = {key for number in due + new for key in _keys(contents[number])}
         kept = {key: self._entry_blobs[key] for key in wanted & self._entry_blobs.keys()}
         kept.update(self._blobs.get_all(wanted - kept.keys()))
         build = Build(
@@ -328,7 +351,8 @@ class LiveState:
             dict(names),
             ckpt.hints,
         )
-        build.apply(written)
+        ledger.owe(owed)
+        build.apply(due)
         values = {name: build.get(ref) for name, ref in marshal.loads(contents[0])[1]}
         build.fill()
         process.restore(ckpt.process)
@@ -342,6 +366,23 @@ class LiveState:
         there = {id(obj) for obj in walk.objects()}
         without_end(obj for obj in live.objects() if has_finalizer(obj) and id(obj) not in there)
         return values
+
+    def _to_owe(self, live: Walk, written: list[int], contents: list[bytes]) -> list[tuple[Any, Debt]]:
+        """Which of the storages to be written may be left as they are for now, each with its optimizer."""
+        if any(marshal.loads(content)[0] in RUNS_CODE for content in contents):
+            return []  # code of others may look at anything, before it is known who can reach it
+        asked = {}
+        for number, content in zip(written, contents, strict=False):
+            tag, *parts = marshal.loads(content)
+            storage = self.base.objects[number]
+            if tag != "storage" or storage is None or live.contents.get(number) is None:
+                continue
+            size, _, start, key = parts
+            if isinstance(key, str) and key in self._blobs and key not in self._entry_blobs:
+                end = start + self._blobs.size(key)
+                if end <= size == storage.nbytes():
+                    asked[id(storage)] = (storage, start, end, key)
+        return ledger.choose(live.objects(), asked)
 
     def _written_memory(self, numbers: list[int], contents: dict[int, bytes]) -> dict[int, Memory]:
         """What has just been written to the storages among these nodes: its bytes were verified."""
@@ -370,6 +411,9 @@ class LiveState:
     def _fetch(self, key: str) -> bytes:
         kept = self._entry_blobs.get(key)
         return self._blobs.get(key) if kept is None else kept
+
+
+_alive: weakref.WeakSet[LiveState] = weakref.WeakSet()  # their bases hold what the program holds
 
 
 def _is_memory(content: bytes) -> bool:

@@ -9,6 +9,7 @@ from .checkpoint import is_iterator
 from .errors import CannotRestore
 from .graph import Walk
 from .guards import frame_names
+from .owed import ledger
 from .project import Project
 from .restore import Build
 from .roots import Root
@@ -38,6 +39,7 @@ class Isolated(NoProbe):
         self._project, self._frame, self._own, self._names = project, frame, own, names
         before = frame_names(frame)
         self._allowed = self._without_own(before)
+        ledger.pay_all()
         walk = Walk(self._root(before), None, project.is_project).run()
         self._base = walk.as_base()
         self._contents = walk.contents

@@ -248,15 +248,18 @@ class Replayer:
         state = self._state(loop, loop.locals(), at_once=True)
         if state is None or state.entry_differences:
             # memory that nobody has filled yet differs too (torch.empty): the exit will tell
-            self._execute(loop, keep=state is not None)
+            self._execute(loop, keep=state is not None, state=state)
             return
         if self._skip(loop, state):
             self.tally.blocks_skipped += 1
         else:
             self._execute(loop, keep=False)
 
-    def _execute(self, loop: ReplayLoop, keep: bool) -> None:
-        """Run a block; with `keep`, its exit will be compared with the recorded one."""
+    def _execute(self, loop: ReplayLoop, keep: bool, state: LiveState | None = None) -> None:
+        """Run a block; with `keep`, its exit will be compared with the recorded one.
+
+        state: the entry state, where it is known already.
+        """
         self.tally.blocks_executed += 1
         outer = self.stack.loops[0]
         assert isinstance(outer, ReplayLoop)
@@ -265,7 +268,9 @@ class Replayer:
         self.tally.executed.setdefault(outer.number, set()).add(outer.iteration)
         if keep and self._may_check():
             started = perf_counter()
-            loop.state = self._state(loop, loop.locals())
+            loop.state = state or self._state(loop, loop.locals())
+            if state is not None:
+                state.at_entry = None
             self._check_seconds += perf_counter() - started
 
     def _state(self, loop: ReplayLoop, names: dict[str, Any], at_once: bool = False) -> LiveState | None:
@@ -711,6 +716,10 @@ class Replayer:
         self._emit.muted = True
         self.off = True
         return end
+
+    def unpaid(self, error: StoreError) -> BaseException:
+        """What the last restore has put off cannot be had: what ends this attempt."""
+        return self._stop(Restart(f"{self._last_restored}: {error}", self._last_restored))
 
     def problem(self, words: str) -> None:
         if len(self.tally.problems) < MAX_PROBLEMS and words not in self.tally.problems:

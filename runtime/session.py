@@ -22,6 +22,7 @@ from typing import Any, NoReturn
 
 from . import files_audit, live, objects, shown
 from .audit import AUTO
+from .behind import looks_behind
 from .cells import RecordedCells
 from .clocks import Clocks, reader
 from .emitter import Emitter, restart
@@ -34,6 +35,7 @@ from .imports import Watcher
 from .isolation import NoProbe
 from .lockstep import Edits
 from .output import Tap, streams
+from .owed import ledger
 from .recording import Recorder
 from .replaying import Replayer
 from .script import Script
@@ -384,6 +386,7 @@ def start_replay(config: ReplayConfig) -> None:
         if "torch" in seeds:
             module.default_generator.manual_seed(seeds["torch"])
 
+    ledger.open(BlobReader(config.run_dir, config.seal), replayer.unpaid)
     session.start(replayer.clock, {"numpy": numpy_seed, "torch": torch_seed})
     _emitter.writers = {number: partial(calm.let_in, tap.original) for number, tap in session.taps}
     _active = session
@@ -412,6 +415,8 @@ def add_module(name: str, file: str, path: str, source: bytes, namespace: dict[s
     run.project.add(name, file, path, namespace)
     if isinstance(run, Recorder):
         run.event(["M", name, file, path, source.decode("latin-1")])  # as bytes, one a character
+    elif looks_behind(source):
+        ledger.close()
 
 
 def loop(block: str, *names: str, skippable: bool = True) -> Guard:
@@ -516,5 +521,6 @@ def _finish_replay(session: _Replaying, code: int, error: BaseException | None) 
         replayer.problem("what was printed before starting again was not what this attempt printed")
     if replayer.tally.problems:
         replayer.tally.causes += session.files.inputs.changes()
+    replayer.tally.owed, replayer.tally.paid = ledger.owed, ledger.paid
     _config.report(replayer.tally, _emitter.reason)
     return EXIT_INEXACT if replayer.tally.problems else code

@@ -22,6 +22,8 @@ class Tally:
     output_equal: int = 0
     output_clocks: int = 0  # lines that differ and whose statement reads a clock
     restore_seconds: float = 0.0
+    owed: int = 0  # bytes that restores put off until someone would look
+    paid: int = 0  # those of them that someone looked at
     loops_began: float = 0.0  # when the first main loop was entered, by perf_counter; 0: there was none
     problems: list[str] = field(default_factory=list)
     causes: list[str] = field(default_factory=list)

@@ -20,6 +20,7 @@ from .kind import (
     write_attributes,
 )
 from .kinds import add_library
+from .owed import ledger
 
 if TYPE_CHECKING:
     from .graph import Walk
@@ -89,6 +90,12 @@ class Storage(Kind):
         start, end = walk.spans.get(walk.current, (0, size))
         if (end - start < size or device != "cpu") and walk.later():
             return None
+        debt = ledger.debt(obj)
+        if debt is not None and (debt.start, debt.end) == (start, end):
+            walk.blob(debt.key, debt)
+            return (self.tag, size, device, start, debt.key)
+        if debt is not None:
+            ledger.pay_all()
         known, copied = walk.memory.get(walk.current), None
         if known is not None and known[:2] == (start, end):
             data = known[2]
@@ -120,9 +127,10 @@ class Storage(Kind):
         return made.fill_(0)
 
     def write(self, obj: Any, content: Any, build: Build) -> None:
+        data = bytearray(content[4]) if isinstance(content[4], bytes) else build.fetch(content[4])
+        ledger.settle(obj, content[3], content[3] + len(data))
         if obj.nbytes() != content[1]:
             obj.resize_(content[1])
-        data = bytearray(content[4]) if isinstance(content[4], bytes) else build.fetch(content[4])
         fill_storage(obj, content[3], data)
 
 

@@ -179,6 +179,7 @@ def test_summaries_are_merged():
             "exact": exact,
             "main_loops": [{"id": "a", "iterations": 4, "executed": executed, "restored": [0, 1, 2, 3]}],
             "blocks": {"skipped": 1, "executed": 2},
+            "bytes": {"owed": 30, "paid": 10},
             "probes": [{"fired": 2}],
             "checks": {"state": {"compared": 1, "equal": 1}},
             "seconds": {"total": len(executed) * 1.0},
@@ -194,6 +195,7 @@ def test_summaries_are_merged():
     assert merged["main_loops"][0]["executed"] == [0, 1, 3]
     assert merged["main_loops"][0]["restored"] == [2]
     assert merged["blocks"] == {"skipped": 2, "executed": 4}
+    assert merged["bytes"] == {"owed": 60, "paid": 20}
     assert merged["probes"][0]["fired"] == 4
     assert (merged["problems"], merged["notes"]) == (["x"], ["n", "m"])
     assert merged["seconds"]["total"] == 2.0
