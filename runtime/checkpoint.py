@@ -11,7 +11,7 @@ from __future__ import annotations
 import marshal
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -328,9 +328,11 @@ class LiveState:
         contents = {number: ckpt.contents.get(number, self._entry.get(number, b"")) for number in self._union}
         contents.update(ckpt.contents)
         live, self.at_entry = self.at_entry or Walk(root, self.base, self._is_project).run(), None
+        moved = self._moved(live, contents)
+        contents.update(moved)
         written = [
             number
-            for number in self._union
+            for number in [*self._union, *moved]
             if self._must_write(number, contents, live)
             and (number in ckpt.contents or not is_iterator(contents[number]))
         ]
@@ -366,6 +368,17 @@ class LiveState:
         there = {id(obj) for obj in walk.objects()}
         without_end(obj for obj in live.objects() if has_finalizer(obj) and id(obj) not in there)
         return values
+
+    def _moved(self, live: Walk, contents: Mapping[int, bytes]) -> dict[int, bytes]:
+        """What executing has changed since the entry and every checkpoint has as it was then: that again.
+
+        StoreError where the store does not have it.
+        """
+        numbers = [n for n in self._differing(live, {}) if n not in contents and n in self._recorded]
+        for number in numbers:
+            if any(key not in self._blobs for key in _keys(self._recorded[number])):
+                raise StoreError(f"what {live.path(number)} was at the loop's entry is not kept")
+        return {number: self._recorded[number] for number in numbers}
 
     def _to_owe(self, live: Walk, written: list[int], contents: list[bytes]) -> list[tuple[Any, Debt]]:
         """Which of the storages to be written may be left as they are for now, each with its optimizer."""

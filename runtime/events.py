@@ -211,7 +211,7 @@ _SHAPES: dict[str, tuple[Check, ...]] = {
     "f": (_file,),
     "stop": (_text,),
     "Q": (_text,),
-    "D": (_text, _text),
+    "D": (_count,),
     "A": (_holders,),
     "n": (_text,),
     "E": (_int, _bool, _count),

@@ -19,7 +19,7 @@ r"""The journal of a run: what happened, in order, one JSON array a line.
     ["stop", why]                  recording stopped here, the program went on
     ["Q", id]                      from here on this loop is not followed: it takes next to nothing
     ["S"]                          from here on no iterations of the innermost open loop are noted
-    ["D", id, where]               tensors at this loop's "exit" or "iteration" were backpropagated into
+    ["D", n]                       tensors of the checkpoint of event n were backpropagated into
     ["A", keys]                    state was found in these library modules or classes; earlier states lack it
     ["n", words]                   a note: foreign output, what cannot be seen...
     ["E", exit code, interrupted, n, figures]   the program ended (interrupted: by Ctrl-C); n payloads were

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from .appending import Reserve
 from .audit import AUTO, OFF, Audit
+from .background import Job
 from .checkpoint import Snapshots, Taken
 from .errors import CannotRestore, StoreError
 from .figures import Chances, Figures, Outcome
@@ -34,6 +35,7 @@ MUTE_AFTER, MUTE_BELOW = 50, 0.001
 SILENCE_AFTER, SILENCE_BELOW = 300, 0.0002
 GIVE_UP_AFTER = 3  # checkpoints of a block that could not see all: then none is tried
 VARYING_SEEN = 3  # iterations in which all module-level names are looked through for those that change
+FIRST_HOOK = 1 << 40  # the numbers of florc's hooks: under a number of another on its tensor, that would go
 MAX_GRAPHS = 8  # tensors with a graph at a block's exit whose backward is watched
 
 
@@ -94,7 +96,8 @@ class OnTheWay(NamedTuple):
 
     number: int
     block: str
-    taken: Taken
+    hashes: list[str]
+    job: Job | None
 
 
 class RecordLoop(OpenLoop):
@@ -196,7 +199,8 @@ class Recorder:
         self._foreign_seen = False
         self._told: set[str] = set()
         self._muted: set[str] = set()
-        self._differentiated: set[tuple[str, str]] = set()
+        self._next_hook = FIRST_HOOK
+        self._differentiated: set[int] = set()  # the events of checkpoints that brought no graph back
         self._on_the_way: deque[OnTheWay] = deque()
         self._chances: dict[str, Chances] = {}  # by block
         self._blind: dict[str, int] = {}  # block -> checkpoints that could not see all
@@ -283,7 +287,7 @@ class Recorder:
                 taken = self._take(loop, block, self._names(loop))
             else:
                 self._saw(loop, loop.unkept)
-        self._tell(["I", loop.iteration, self._values(loop), None, hits], block, taken)
+        self._tell(loop, ["I", loop.iteration, self._values(loop), None, hits], block, taken)
         loop.began = perf_counter()
         noting = loop.began - started - (self.policy.stalled - stalled)
         self.policy.paid(noting)
@@ -322,7 +326,7 @@ class Recorder:
         else:
             self._saw(loop, loop.unkept)
         self._note_others()
-        self._tell(["X", loop.outcome, round(seconds, 6), None, hits], block, taken)
+        self._tell(loop, ["X", loop.outcome, round(seconds, 6), None, hits], block, taken)
         costs = self.policy.costs(block)
         if loop.depth and costs.executions >= MUTE_AFTER and costs.compute < MUTE_BELOW:
             self.mute(loop.block)
@@ -333,24 +337,24 @@ class Recorder:
             self._muted.add(block)
             self.journal.add(["Q", block])
 
-    def _watch(self, graphs: list[Any], block: str, at_exit: bool) -> None:
+    def _watch(self, graphs: list[Any], block: str, at_exit: bool, number: int) -> None:
         """Note if something is later backpropagated into: a restored tensor has no graph for that."""
 
         def seen(_: Any) -> None:
-            words = "exit" if at_exit else "iteration"
-            if (block, words) not in self._differentiated:
-                self._differentiated.add((block, words))
-                self.event(["D", block, words])
+            if number not in self._differentiated:
+                self._differentiated.add(number)
+                self.event(["D", number])
                 if at_exit:
                     self.mute(block)
 
         if not graphs:
             return
         handle = sys.modules["torch"].utils.hooks.RemovableHandle
-        number = handle.next_id
+        before, handle.next_id = handle.next_id, self._next_hook
         for tensor in graphs[:MAX_GRAPHS]:
             tensor.grad_fn.register_prehook(seen)
-        handle.next_id = number  # the program's own hooks keep the numbers they would have had
+        self._next_hook = handle.next_id
+        handle.next_id = before  # the program's own hooks keep the numbers they would have had
 
     # -- the audit ------------------------------------------------------------------------
     def _audit_entry(self, loop: RecordLoop) -> None:
@@ -417,7 +421,6 @@ class Recorder:
         taken = self.snapshots.take(loop.base, self.project.root(names))
         writing = taken.job is not None and not taken.opaque
         self.policy.materialized(block, perf_counter() - started, writing)
-        self._watch(taken.graphs, loop.block, at_exit="iteration" not in block)
         self._saw(loop, "blind" if taken.opaque else "taken")
         if taken.opaque:
             self._blind[loop.block] = self._blind.get(loop.block, 0) + 1
@@ -436,26 +439,28 @@ class Recorder:
         """What was kept so far."""
         return Figures(self.blobs.logical, self.blobs.written, self.policy.spent, self._chances)
 
-    def _tell(self, event: list[Any], block: str, taken: Taken | None) -> None:
+    def _tell(self, loop: RecordLoop, event: list[Any], block: str, taken: Taken | None) -> None:
         """Write an "I" or "X", with its checkpoint where that is written already."""
         self._settle()
-        if taken is not None and taken.job is None and not self._on_the_way:
+        at_once = taken is not None and taken.job is None and not self._on_the_way
+        if taken is not None and at_once:
             event[3] = taken.hashes
-            taken = None
-        number = self.journal.add(event, now=event[3] is not None, soon=True)
+        number = self.journal.add(event, now=at_once, soon=True)
         if taken is not None:
-            self._on_the_way.append(OnTheWay(number, block, taken))
+            self._watch(taken.graphs, loop.block, event[0] == "X", number)
+        if taken is not None and not at_once:
+            self._on_the_way.append(OnTheWay(number, block, taken.hashes, taken.job))
 
     def _settle(self) -> None:
         """Write down which checkpoints have got to the disk since last asked. OSError if one could not."""
         waiting = self._on_the_way
-        while waiting and (waiting[0].taken.job is None or waiting[0].taken.job.done):
-            number, block, taken = waiting.popleft()
-            if taken.job is not None:
-                self.policy.background(block, taken.job.seconds)
-                if taken.job.error is not None:
-                    raise taken.job.error
-            self.journal.add(["C", number, taken.hashes], now=True)
+        while waiting and (waiting[0].job is None or waiting[0].job.done):
+            number, block, hashes, job = waiting.popleft()
+            if job is not None:
+                self.policy.background(block, job.seconds)
+                if job.error is not None:
+                    raise job.error
+            self.journal.add(["C", number, hashes], now=True)
 
     def _values(self, loop: RecordLoop) -> dict[str, Any]:
         """The plain values by which a user may name this iteration."""

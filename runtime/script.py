@@ -76,7 +76,7 @@ def parse(events: list[Event]) -> Script:
     script = Script(events)
     stack: list[LoopRun] = []
     table: dict[int, Hits] = {}
-    differentiated: set[tuple[str, str]] = set()
+    differentiated: list[int] = []
     for position, event in enumerate(events):
         tag = event[0]
         if tag == "L":
@@ -102,7 +102,7 @@ def parse(events: list[Event]) -> Script:
         elif tag == "Q":
             script.muted[event[1]] = position
         elif tag == "D":
-            differentiated.add((event[1], event[2]))
+            differentiated.append(event[1])
         elif tag == "A":
             _drop_all(script, position)
         elif tag == "n":
@@ -133,14 +133,12 @@ def _drop_all(script: Script, position: int) -> None:
             iteration.ckpt = None
 
 
-def _drop_differentiated(script: Script, found: set[tuple[str, str]]) -> None:
-    """Forget checkpoints of places whose tensors were later backpropagated into: they bring no graph back."""
-    for run in script.at.values():
-        if (run.block, "exit") in found:
-            run.ckpt = None
-        if (run.block, "iteration") in found:
-            for iteration in run.iterations:
-                iteration.ckpt = None
+def _drop_differentiated(script: Script, found: list[int]) -> None:
+    """Forget the checkpoints whose tensors were later backpropagated into: they bring no graph back."""
+    for number in found:
+        place = script.places.get(number)
+        if place is not None:
+            place.ckpt = None
 
 
 def _enter(script: Script, stack: list[LoopRun], run: LoopRun) -> None:

@@ -174,3 +174,13 @@ def test_a_checkpoint_taken_before_state_was_found_that_it_lacks_is_not_used():
     iteration = next(n for n, e in enumerate(events) if e[:2] == ["I", 1])
     (run,) = written_later(["A", ["~torch"]], ["C", iteration, ["a", "b", "c"]]).main_loops
     assert run.checkpoints == []
+
+
+def test_a_checkpoint_whose_tensors_were_differentiated_is_not_used_and_others_are():
+    events = written_later().events
+    first, second = (
+        n for n, event in enumerate(events) if event[0] == "X" and event[1] == "end" and n < len(events) - 1
+    )
+    written = [["C", first, ["a", "b", "c"]], ["C", second, ["d", "e", "f"]]]
+    (run,) = written_later(*written, ["D", first]).main_loops
+    assert [one.blocks[0].ckpt for one in run.iterations] == [None, ["d", "e", "f"]]
