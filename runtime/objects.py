@@ -108,24 +108,58 @@ class Instance(Kind):
 
 
 class ErrorInstance(Kind):
-    """Exceptions: their arguments and attributes."""
+    """Exceptions: their arguments, attributes, what they came of, and by which functions they were raised.
+
+    A traceback cannot be made: an exception that was raised in a loop is lost.
+    """
 
     tag = "exception"
 
     def read(self, obj: Any, walk: Walk) -> tuple[Any, ...]:
-        return (self.tag, class_ref(obj, walk), walk.ref(obj.args, ("args",)), read_attributes(obj, walk))
+        raised = _functions(obj.__traceback__)
+        if raised and walk.current >= walk.first_new:
+            walk.lost.append((walk.current, f"a {type(obj).__qualname__} that was raised in the loop"))
+        return (
+            self.tag,
+            class_ref(obj, walk),
+            walk.ref(obj.args, ("args",)),
+            read_attributes(obj, walk),
+            walk.ref(obj.__cause__, ("__cause__",)),
+            walk.ref(obj.__context__, ("__context__",)),
+            obj.__suppress_context__,
+            raised,
+        )
 
     def follow(self, holder: Any, edge: Any) -> Any:
-        return holder.args if edge[0] == "args" else follow_attribute(holder, edge)
+        if edge[0] in ("args", "__cause__", "__context__"):
+            return getattr(holder, edge[0])
+        return follow_attribute(holder, edge)
 
     def make(self, content: Any, build: Build) -> Any:
+        if content[7]:
+            return Lost("an exception that was raised in the loop")
         cls = build.get(content[1])
         build.ran_code = True
         return cls.__new__(cls, *build.get(content[2]))
 
     def write(self, obj: Any, content: Any, build: Build) -> None:
+        if isinstance(obj, Lost):
+            return
+        if _functions(obj.__traceback__) != content[7]:
+            raise CannotRestore("an exception was raised again")
         obj.args = build.get(content[2])
         write_attributes(obj, content[3], build)
+        obj.__cause__, obj.__context__ = build.get(content[4]), build.get(content[5])
+        obj.__suppress_context__ = content[6]
+
+
+def _functions(traceback: types.TracebackType | None) -> tuple[str, ...]:
+    """The functions that a traceback goes through; their lines may have moved since the record."""
+    names = []
+    while traceback is not None:
+        names.append(traceback.tb_frame.f_code.co_name)
+        traceback = traceback.tb_next
+    return tuple(names)
 
 
 class Cell(Kind):
