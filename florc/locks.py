@@ -12,14 +12,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-# The program's own files get the numbers they would have had: ours stands above those.
-_FIRST_NUMBER = 200
+from .runtime.appending import moved_up
 
 
 def share(folder: Path) -> None:
     """Hold a run's folder until this process ends."""
     with suppress(OSError):
-        fcntl.flock(_out_of_the_way(_open(folder)), fcntl.LOCK_SH | fcntl.LOCK_NB)
+        fcntl.flock(moved_up(_open(folder)), fcntl.LOCK_SH | fcntl.LOCK_NB)
 
 
 @contextmanager
@@ -41,13 +40,3 @@ def alone(folder: Path) -> Iterator[bool]:
 
 def _open(folder: Path) -> int:
     return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-
-
-def _out_of_the_way(fd: int) -> int:
-    """The same with a high number, where the process may have as many."""
-    try:
-        high = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _FIRST_NUMBER)
-    except OSError:
-        return fd
-    os.close(fd)
-    return high

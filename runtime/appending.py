@@ -22,7 +22,7 @@ HIGH_FD = 500  # no program opens so many files within a microsecond; half the u
 RESERVE_BYTES = 1 << 14  # for the words that tell why recording stopped, and the run's description
 
 
-def _moved_up(fd: int) -> int:
+def moved_up(fd: int) -> int:
     """The same open file under a number far from those that the program's files get."""
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     lowest = HIGH_FD if limit < 0 else min(HIGH_FD, limit // 2)
@@ -48,7 +48,7 @@ class Appender:
     def __init__(self, path: Path, flags: int = 0, *, placed: bool = False) -> None:
         self._path = os.path.abspath(path)  # the program may change the folder
         self._mode = os.O_WRONLY | (0 if placed else os.O_APPEND)
-        self._fd = _moved_up(private.open_file(path, self._mode | flags))
+        self._fd = moved_up(private.open_file(path, self._mode | flags))
         self._file = _identity(self._fd)
 
     def _own(self) -> int:
@@ -58,7 +58,7 @@ class Appender:
                 return self._fd
         except OSError:
             pass  # closed by the program
-        fd = _moved_up(os.open(self._path, self._mode | os.O_NOFOLLOW | os.O_CLOEXEC))
+        fd = moved_up(os.open(self._path, self._mode | os.O_NOFOLLOW | os.O_CLOEXEC))
         if _identity(fd) != self._file:
             os.close(fd)
             raise OSError(errno.ESTALE, os.strerror(errno.ESTALE), self._path)

@@ -172,7 +172,7 @@ def _replay(program: Program, options: tuple[str, ...], runner: Runner, home: Pa
             outcome = RIGHT
         return Verdict(outcome, options, _florc_words(done), _difference(done, want), summary)
     if done.out != want:
-        raise Wrong("replay prints otherwise", _difference(done, want))
+        raise Wrong(f"replay prints otherwise and exits {done.code}", _difference(done, want))
     if done.code != truth.code and "--at" not in options:
         raise Wrong(f"replay exits {done.code}, not {truth.code}", _tail(done))
     if summary is None or summary["exact"] is not True:
