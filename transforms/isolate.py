@@ -26,14 +26,16 @@ def isolate(tree: ast.Module, probes: Sequence[Probe], file: str, alias: str) ->
     found = {probe.line: probe for probe in probes if probe.kind in ("added", "edited")}
     if all(probe.pure or probe.inert for probe in found.values()):
         return
-    for body, in_function in list(_bodies(tree, False)):
-        for first, last in reversed(list(_runs(body, found, alias))):
+    for body, in_function, line in list(_bodies(tree, False)):
+        # what stands on the line of a probe that holds it, as in `if x: f()`, is a part of that one
+        here = {number: probe for number, probe in found.items() if number != line}
+        for first, last in reversed(list(_runs(body, here, alias))):
             _wrap(body, first, last, found, file, alias, in_function)
     ensure_import(tree, alias)
 
 
-def _bodies(node: ast.AST, in_function: bool) -> Iterator[tuple[list[ast.stmt], bool]]:
-    """Every statement list below ``node``, and whether its names are a function's."""
+def _bodies(node: ast.AST, in_function: bool) -> Iterator[tuple[list[ast.stmt], bool, int]]:
+    """Every statement list below ``node``, whether its names are a function's, and the line it belongs to."""
     if isinstance(node, _FUNCTIONS):
         in_function = True
     elif isinstance(node, ast.ClassDef):
@@ -41,7 +43,7 @@ def _bodies(node: ast.AST, in_function: bool) -> Iterator[tuple[list[ast.stmt], 
     for field in ("body", "orelse", "finalbody"):
         body = getattr(node, field, None)
         if isinstance(body, list):
-            yield body, in_function
+            yield body, in_function, getattr(node, "lineno", 0)
     for child in ast.iter_child_nodes(node):
         if isinstance(child, (ast.stmt, ast.ExceptHandler, ast.match_case)):
             yield from _bodies(child, in_function)
