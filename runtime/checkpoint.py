@@ -360,7 +360,7 @@ class LiveState:
         process.restore(ckpt.process)
         walk = Walk(self._root(values, names), self.base, self._is_project)
         if not build.ran_code:
-            walk.memory = live.memory_but(written) | self._written_memory(written, contents)
+            walk.memory = live.memory_but(written) | self._written_memory(written, contents, kept)
         wrong = self._differing(walk.run(), ckpt.contents)
         if wrong:
             told = self._words(walk, wrong, ckpt.contents)
@@ -397,14 +397,17 @@ class LiveState:
                     asked[id(storage)] = (storage, start, end, key)
         return ledger.choose(live.objects(), asked)
 
-    def _written_memory(self, numbers: list[int], contents: dict[int, bytes]) -> dict[int, Memory]:
-        """What has just been written to the storages among these nodes: its bytes were verified."""
+    def _written_memory(
+        self, numbers: list[int], contents: dict[int, bytes], kept: Mapping[str, Any]
+    ) -> dict[int, Memory]:
+        """What has just been written, or promised, to the storages among these nodes; kept: bytes by hash."""
         found = {}
         for number in numbers:
             tag, *parts = marshal.loads(contents[number])
             if tag == "storage":
                 start, data = parts[2:]
-                size = len(data) if isinstance(data, bytes) else self._blobs.size(data)
+                known = data if isinstance(data, bytes) else kept.get(data)
+                size = self._blobs.size(data) if known is None else len(known)
                 found[number] = (start, start + size, data)
         return found
 

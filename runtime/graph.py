@@ -271,8 +271,9 @@ class Walk:
     def memory_but(self, written: Iterable[int]) -> dict[int, Memory]:
         """What this walk has seen of the storages of entry objects, but for those written since."""
         found, left_out = {}, set(written)
+        entries = len(self.new_objects) if self.base is None else self.first_new  # a first walk makes them
         for number, content in self.contents.items():
-            if number < self.first_new and number not in left_out and b"storage" in content[:20]:
+            if number < entries and number not in left_out and b"storage" in content[:20]:
                 content_of = marshal.loads(content)
                 found[number] = (*self.spans.get(number, (0, content_of[1])), content_of[4])
         return found

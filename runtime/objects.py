@@ -154,10 +154,15 @@ class ErrorInstance(Kind):
 
 
 def _functions(traceback: types.TracebackType | None) -> tuple[str, ...]:
-    """The functions that a traceback goes through; their lines may have moved since the record."""
+    """The functions that a traceback goes through; their lines may have moved since the record.
+
+    Without florc's own, which stand in for `open` and the like, and are others on replay.
+    """
     names = []
     while traceback is not None:
-        names.append(traceback.tb_frame.f_code.co_name)
+        frame = traceback.tb_frame
+        if not str(frame.f_globals.get("__name__")).startswith("florc."):
+            names.append(frame.f_code.co_name)
         traceback = traceback.tb_next
     return tuple(names)
 

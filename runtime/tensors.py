@@ -48,17 +48,17 @@ def device_name(storage: Any) -> str:
 
 
 def fill_storage(storage: Any, start: int, data: Any) -> None:
-    """Write the bytes of a writable buffer into a storage in place."""
+    """Write the bytes of a buffer into a storage in place."""
     if not len(data):
         return
     if storage.device.type == "cpu":
-        source = (ctypes.c_char * len(data)).from_buffer(data)
-        ctypes.memmove(storage.data_ptr() + start, source, len(data))
+        place = (ctypes.c_char * len(data)).from_address(storage.data_ptr() + start)
+        memoryview(place).cast("B")[:] = memoryview(data).cast("B")
     elif (way := lane(storage.device)) is not None:
         way.fill(storage, start, data)
     else:
         flat = flat_bytes(storage, start, start + len(data))
-        flat.copy_(torch.frombuffer(data, dtype=torch.uint8))
+        flat.copy_(torch.frombuffer(bytearray(data), dtype=torch.uint8))
 
 
 class StorageBytes:
@@ -127,7 +127,7 @@ class Storage(Kind):
         return made.fill_(0)
 
     def write(self, obj: Any, content: Any, build: Build) -> None:
-        data = bytearray(content[4]) if isinstance(content[4], bytes) else build.fetch(content[4])
+        data = content[4] if isinstance(content[4], bytes) else build.fetch(content[4])
         ledger.settle(obj, content[3], content[3] + len(data))
         if obj.nbytes() != content[1]:
             obj.resize_(content[1])

@@ -106,6 +106,12 @@ NET = (
     "net(x).sum().backward(); opt.step(); opt.zero_grad(); w = net[0].weight\n"
 )
 TORCH = {
+    "memory too large to stand in a content": (
+        "import torch, numpy\nbig = torch.zeros(5000); shown = big[7:9]; rows = numpy.zeros(5000)",
+        "big.add_(1); rows += 1",
+        "(big.unique().tolist(), shown.tolist(), shown.data_ptr() - big.data_ptr(), rows.sum())",
+        "big",
+    ),
     "torch's generator": (
         "import torch\ntorch.manual_seed(1)",
         "torch.rand(3)",

@@ -207,3 +207,25 @@ def test_a_set_whose_order_is_lost_is_told(tmp_path: Path) -> None:
     except (CannotRestore, NeedsExecution):
         return
     assert truth == seen
+
+
+def test_memory_that_only_some_checkpoints_change_goes_back_and_forth(tmp_path):
+    """Of what a checkpoint leaves as it was at the entry, the bytes are kept in memory, not in the store."""
+    torch = pytest.importorskip("torch")
+    names: dict[str, Any] = {"big": torch.zeros(1000), "x": 0}
+    space = Namespace(MODULE, names)
+    writer = BlobWriter(tmp_path, SEAL)
+    snapshots = Snapshots(writer, is_project)
+    base, key = snapshots.enter(Root({}, [space]), full=True)
+    names["x"] = 1
+    first = snapshots.take(base, Root({}, [space])).hashes
+    names["x"] = 2
+    names["big"].fill_(7)
+    second = snapshots.take(base, Root({}, [space])).hashes
+    writer.close()
+    live = {"big": torch.zeros(1000), "x": 0}
+    tensor, there = live["big"], Namespace(MODULE, live)
+    state = LiveState(BlobReader(tmp_path, SEAL), key, [first, second], {}, lambda name: there, is_project)
+    for hashes, x, value in ((second, 2, 7.0), (first, 1, 0.0), (second, 2, 7.0)):
+        state.restore(hashes, {})
+        assert (live["x"], live["big"].unique().tolist(), live["big"] is tensor) == (x, [value], True)
