@@ -7,6 +7,7 @@ import io
 import logging
 import random
 import sys
+import threading
 import types
 import weakref
 from collections import deque
@@ -30,6 +31,7 @@ from .live import (
 from .lost import Lost
 from .objects import (
     Cell,
+    Condition,
     ErrorInstance,
     Function,
     Instance,
@@ -63,6 +65,7 @@ _KINDS: dict[type, Kind] = {
     Lost: LostKind(),
     types.BuiltinMethodType: Method(),
     types.SimpleNamespace: Instance(),
+    threading.Condition: Condition(),
     types.ModuleType: ModuleByHand(),
     types.GeneratorType: Iterator(),
     random.Random: PythonRandom(),

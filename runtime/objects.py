@@ -107,6 +107,27 @@ class Instance(Kind):
         write_attributes(obj, content[2], build)
 
 
+class Condition(Instance):
+    """threading.Condition, also within queues and events. Who waits on it is those threads' own business.
+
+    They wait for locks that stand in a list of its; one taken off by a restore would never be let go.
+    """
+
+    tag = "condition"
+
+    def read(self, obj: Any, walk: Walk) -> tuple[Any, ...]:
+        names = instance_dict(obj) or {}
+        if names.get("_waiters"):
+            unseen(obj, walk, "a condition that a thread waits on")
+        held = [(name, walk.ref(value, ("a", name))) for name, value in names.items() if name != "_waiters"]
+        return (self.tag, class_ref(obj, walk), (held, []))
+
+    def write(self, obj: Any, content: Any, build: Build) -> None:
+        waiters = (instance_dict(obj) or {}).get("_waiters", collections.deque())
+        write_attributes(obj, content[2], build)
+        obj._waiters = waiters
+
+
 class ErrorInstance(Kind):
     """Exceptions: their arguments, attributes, what they came of, and by which functions they were raised.
 

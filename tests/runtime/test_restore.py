@@ -5,7 +5,10 @@ alone, restores the checkpoint taken after body, and must see the same, identiti
 """
 from __future__ import annotations
 
+import queue
 import sys
+import threading
+import time
 import types
 from pathlib import Path
 from typing import Any
@@ -229,3 +232,46 @@ def test_memory_that_only_some_checkpoints_change_goes_back_and_forth(tmp_path):
     for hashes, x, value in ((second, 2, 7.0), (first, 1, 0.0), (second, 2, 7.0)):
         state.restore(hashes, {})
         assert (live["x"], live["big"].unique().tolist(), live["big"] is tensor) == (x, [value], True)
+
+
+def test_a_thread_that_waits_is_not_forgotten(tmp_path):
+    """It waits for a lock in the condition's list; between two pieces of its work it is not there."""
+    names: dict[str, Any] = {"q": queue.Queue(), "x": 0}
+    space = Namespace(MODULE, names)
+    writer = BlobWriter(tmp_path, SEAL)
+    snapshots = Snapshots(writer, is_project)
+    base, key = snapshots.enter(Root({}, [space]), full=True)
+    names["x"] = 1
+    names["q"].unfinished_tasks = 3
+    taken = snapshots.take(base, Root({}, [space]))
+    assert not taken.opaque
+    writer.close()
+    live: dict[str, Any] = {"q": queue.Queue(), "x": 0}
+    there, got = Namespace(MODULE, live), []
+    thread = threading.Thread(target=lambda: got.append(live["q"].get()), daemon=True)
+    thread.start()
+    while not live["q"].not_empty._waiters:
+        time.sleep(0.001)
+    state = LiveState(BlobReader(tmp_path, SEAL), key, [taken.hashes], {}, lambda name: there, is_project)
+    state.restore(taken.hashes, {})
+    assert (live["x"], live["q"].unfinished_tasks) == (1, 3)
+    live["q"].put("work")
+    thread.join(30)
+    assert got == ["work"]
+
+
+def test_a_condition_that_a_thread_waits_on_is_not_seen_through(tmp_path):
+    names: dict[str, Any] = {"q": queue.Queue(), "x": 0}
+    space = Namespace(MODULE, names)
+    writer = BlobWriter(tmp_path, SEAL)
+    snapshots = Snapshots(writer, is_project)
+    base, _ = snapshots.enter(Root({}, [space]), full=True)
+    thread = threading.Thread(target=names["q"].get, daemon=True)
+    thread.start()
+    while not names["q"].not_empty._waiters:
+        time.sleep(0.001)
+    words = snapshots.take(base, Root({}, [space])).opaque
+    names["q"].put(None)
+    thread.join(30)
+    writer.close()
+    assert words == [f"{MODULE}.q.not_empty (a condition that a thread waits on)"]
