@@ -48,7 +48,9 @@ from .seal import MAC_CHARS, Seal
 
 NAME = "journal.jsonl"
 BATCH_BYTES = 1 << 16  # structural events are gathered up to this size between two outputs
-SOON_SECONDS = 0.02  # iterations that are shorter go to the disk together: each alone would cost its 40 us
+# After so many events of loops, those within so many seconds go to the disk together: each alone would cost
+# its 40 us. A kill then loses that much of the way the run took.
+SOON_AFTER, SOON_SECONDS = 500, 0.02
 GRACE_SECONDS = 0.25  # of writing that is not asked about: the first events are the most telling
 CHECK_CHARS = 16  # of an xxh3-64: tells damage, where the key is not at hand
 
@@ -70,6 +72,7 @@ class JournalWriter:
         self._before = before
         self._share, self._began, self._seconds = share, perf_counter(), 0.0
         self._flushed = 0.0  # when events went to the disk last
+        self._soon = 0  # events that were to go there soon
         self._file = Appender(folder / NAME, os.O_EXCL)
         self._mac, self._check = seal.journal(), xxhash.xxh3_64()
         self._end = 0  # up to here all is whole
@@ -80,7 +83,7 @@ class JournalWriter:
     def add(self, event: list[Any], now: bool = False, soon: bool = False) -> int:
         """Append an event; its sequence number.
 
-        With `now`, it is on its way to the disk; with `soon`, it is unless others went just before it.
+        With `now`, it is on its way to the disk; with `soon`, it is unless many others went just before it.
         """
         line = _encode(event)
         self._pending.append(line)
@@ -88,7 +91,8 @@ class JournalWriter:
         self.count += 1
         if now or soon or self._size > BATCH_BYTES:
             started = perf_counter()
-            soon = soon and started > self._flushed + SOON_SECONDS
+            self._soon += soon
+            soon = soon and (self._soon <= SOON_AFTER or started > self._flushed + SOON_SECONDS)
             if ((now or soon) and self._is_in_time(started)) or self._size > BATCH_BYTES:
                 self.flush()
                 self._flushed = perf_counter()

@@ -315,12 +315,19 @@ def test_code_that_others_put_into_the_cache_is_never_run(desk, tmp_path):
     script.write_text(PROGRAM)
     hit = tmp_path / "hit"
     code = marshal.dumps(compile(f"import os; os.mkdir({str(hit)!r})", "train.py", "exec"))
-    [entry] = (desk.home / ".florc" / "cache").iterdir()
-    for head in (entry.read_bytes()[:16], bytes(16), b""):
-        entry.write_bytes(head + code)
-        done = desk.florc("record", "train.py")
-        assert done.code == 0 and b"end" in done.out
-        assert not hit.exists()
+    pickled = pickle.dumps(Bomb(hit))
+    assert desk.florc("replay", "train.py").code == 0
+    entries = list((desk.home / ".florc" / "cache").iterdir())
+    assert len(entries) > 2  # what was recorded, how the two sources go together, what was replayed
+    kept = {entry: entry.read_bytes() for entry in entries}
+    for payload in (code, pickled):
+        for head in (16, 0):
+            for entry, was in kept.items():
+                entry.write_bytes(was[:head] + payload)
+            for command in ("replay", "record"):
+                done = desk.florc(command, "train.py")
+                assert done.code == 0 and b"end" in done.out
+            assert not hit.exists()
 
 
 def test_the_store_is_private_whatever_the_umask(desk):

@@ -316,14 +316,16 @@ def test_what_happens_in_quick_succession_goes_to_the_disk_together(tmp_path, mo
     """An event of a loop is soon there; the next ones wait until it was a moment ago, or text comes."""
     now = [100.0]
     monkeypatch.setattr("florc.runtime.journal.perf_counter", lambda: now[0])
+    monkeypatch.setattr("florc.runtime.journal.SOON_AFTER", 2)
     journal = JournalWriter(tmp_path, SEAL)
     seen = []
-    for moment, event in [(0, ["L", "a"]), (0.001, ["L", "b"]), (0.002, ["L", "c"]), (0.05, ["L", "d"])]:
+    moments = (0, 0.001, 0.002, 0.003, 0.05)
+    for moment, event in zip(moments, [["L", name] for name in "abcde"], strict=True):
         now[0] = 100.0 + moment
         journal.add(event, soon=True)
         seen.append(len(read(tmp_path, SEAL).events))
-    assert seen == [1, 1, 1, 4]
-    journal.add(["L", "e"], soon=True)
+    assert seen == [1, 2, 2, 2, 5]  # the first ones are not many
+    journal.add(["L", "f"], soon=True)
     journal.add(["w", 1, "a.py", 1, "text", 0], now=True)
-    assert len(read(tmp_path, SEAL).events) == 6
+    assert len(read(tmp_path, SEAL).events) == 7
     journal.close()
