@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import hmac
 import marshal
@@ -115,6 +116,7 @@ def stale(store: Path) -> list[Path]:
     return found
 
 
+@functools.cache
 def _transforms_state() -> str:
     """A fingerprint of the compiler's own files: an edited or upgraded pass makes other code."""
     folder = Path(__file__).parent / "transforms"

@@ -28,6 +28,7 @@ from . import (
     trust,
     workers,
 )
+from .cache import CodeCache
 from .errors import EXIT_INEXACT, EXIT_REFUSED, FlorcError
 from .hook import Hooks, Source, plain
 from .matching import FileMatch, bound_names, carried, edits_of, loop_targets, match_project
@@ -54,6 +55,7 @@ class Prepared:
     script: Script
     matches: dict[str, FileMatch]
     edits: Edits
+    cache: CodeCache
     window: Window = field(default_factory=Window)
     flaws: tuple[str, ...] = ()
 
@@ -133,7 +135,8 @@ def prepare(run: runs.Run, folder: str, options: ReplayOptions) -> Prepared:
     flaws = trust.flaws(run, read)
     here = relocating.home(options.target, run.folder.parents[1])
     script = parse(relocating.relocated(read.events, run.home, here))
-    matches = match_project(script, folder, trust.cache(run.folder.parents[1]))
+    cache = trust.cache(run.folder.parents[1])
+    matches = match_project(script, folder, cache)
     if not matches:
         why = f"is of no use: {'; '.join(flaws)}" if flaws else "ended before its program began"
         raise FlorcError(f"run {run.run} {why}", exit_code=EXIT_REFUSED)
@@ -149,7 +152,7 @@ def prepare(run: runs.Run, folder: str, options: ReplayOptions) -> Prepared:
         window = selection.select(
             options.at, script, edits, loop_targets(matches), bound_names(matches)
         )
-    return Prepared(run, script, matches, edits, window, flaws)
+    return Prepared(run, script, matches, edits, cache, window, flaws)
 
 
 def _recorded_variables(run: runs.Run) -> None:
@@ -185,7 +188,6 @@ class _Replay:
         self._share = share
         self._store = store
         self._prepared = prepared
-        self._cache = trust.cache(store)
         self._overlay = overlay
         self._clock = summary.Clock()
         self._variables = environment.relevant_variables()
@@ -205,13 +207,13 @@ class _Replay:
         found = self._prepared.matches.get(file)
         if found is None:
             return plain(name, file, path, source)
-        key = self._cache.key("replay", file, path, found.recorded, source)
-        code = self._cache.get(key)
+        key = self._prepared.cache.key("replay", file, path, found.recorded, source)
+        code = self._prepared.cache.get(key)
         if code is None:
             with startup.own_imports():
                 made = instrument(source, file, found.match.ids)
                 code = to_code(made, path, marks=False, probes=found.match.probes)
-            self._cache.put(key, code)
+            self._prepared.cache.put(key, code)
         return code
 
     def _module(self, source: Source, namespace: dict[str, Any] | None) -> None:
