@@ -1,4 +1,4 @@
-"""Results -> results.md, overhead.svg, replay.svg: `python -m benchmarks.report [RESULTS.json]`."""
+"""Results -> results.md, overhead.svg, replay.svg: `python -m benchmarks.report [RESULTS.json ...]`."""
 from __future__ import annotations
 
 import json
@@ -21,6 +21,7 @@ REPLAYS = ("florc", "floor", "load", *(peer.name for peer in PEERS))
 REPLAY_TITLES = {"florc": "florc replay", "load": "load all"}
 OVERHEAD_AXIS, REPLAY_AXIS = 0.25, 1.2  # the plots' ends: what is more is cut, its figure stands there
 NOTHING = "-"
+SAME = ("florc", "cpu", "cores", "python", "torch", "numpy", "pairs")  # in all results of one campaign
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -252,13 +253,26 @@ def replay_plot(rows: list[Row]) -> str:
                     [REPLAY_TITLES.get(name, name) for name in REPLAYS], groups, REPLAY_AXIS)
 
 
+def joined(results: list[dict[str, Any]]) -> dict[str, Any]:
+    """One campaign of several, each of other workloads; ValueError if code or machine differ."""
+    about = dict(results[0]["about"])
+    for other in results[1:]:
+        for name in SAME:
+            if other["about"][name] != about[name]:
+                raise ValueError(f"not one campaign: {name} is {about[name]} and {other['about'][name]}")
+    about["command"] = "`, `".join(one["about"]["command"].strip() for one in results)
+    about["load_before"] = max(one["about"]["load_before"] for one in results)
+    about["quick"] = any(one["about"]["quick"] for one in results)
+    return {"about": about, "rows": [row for one in results for row in one["rows"]]}
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     found = sorted((BENCH / "results").glob("*.json"), key=lambda path: path.stat().st_mtime)
     if not arguments and not found:
         print("no results yet: python -m benchmarks", file=sys.stderr)
         return 1
-    results = json.loads(Path(arguments[0] if arguments else found[-1]).read_text())
+    results = joined([json.loads(Path(file).read_text()) for file in arguments or found[-1:]])
     # a quick look must not take the place of the figures that are kept
     folder = BENCH / "quick" if results["about"]["quick"] else HERE
     folder.mkdir(parents=True, exist_ok=True)

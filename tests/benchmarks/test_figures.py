@@ -81,3 +81,15 @@ def test_a_report_tells_of_wrong_values_and_of_a_quick_look(tmp_path, monkeypatc
     assert "WRONG 1/8" in text and "not figures to quote" in text
     assert "| masked_lm | 9.0 | 20.0 | 11.1 % | 11.1 % | 2 | 2 | 30.0 | 0.75 |" in text
     assert "WRONG 1/8" in (tmp_path / "quick" / "replay.svg").read_text()
+
+
+def test_results_of_one_campaign_in_parts_are_joined_and_others_are_not():
+    same = dict.fromkeys(report.SAME, "x")
+    one = {"about": {**same, "command": "a", "load_before": 0.1, "quick": False}, "rows": [row("plain")]}
+    two = {"about": {**same, "command": "b", "load_before": 0.4, "quick": False}, "rows": [row("florc")]}
+    whole = report.joined([one, two])
+    assert [found["variant"] for found in whole["rows"]] == ["plain", "florc"]
+    assert whole["about"] == {**same, "command": "a`, `b", "load_before": 0.4, "quick": False}
+    two["about"]["florc"] = "other code"
+    with pytest.raises(ValueError, match="florc is x and other code"):
+        report.joined([one, two])
