@@ -111,7 +111,20 @@ def edits_of(matches: dict[str, FileMatch]) -> Edits:
         regions[file] = frozenset(probe.region for probe in live if not probe.inert)
         own[file] = frozenset(name for probe in live for name in probe.own)
     everywhere = any(_is_unmarked(found) for found in matches.values())
-    return Edits(lines, frozenset(dropped), probes, regions, own, everywhere)
+    return Edits(lines, frozenset(dropped), probes, regions, own, everywhere, _around(matches))
+
+
+def _around(matches: dict[str, FileMatch]) -> frozenset[str]:
+    """The recorded loops in whose text probes stand."""
+    found = set()
+    for one in matches.values():
+        lines = [probe.line for probe in one.match.probes if probe.kind != "removed"]
+        for node in ast.walk(ast.parse(one.source)) if lines else ():
+            if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
+                block = one.match.ids.get((node.lineno, node.col_offset))
+                if block and any(node.lineno < line <= (node.end_lineno or 0) for line in lines):
+                    found.add(block)
+    return frozenset(found)
 
 
 def loop_targets(matches: dict[str, FileMatch]) -> dict[str, frozenset[str]]:

@@ -83,11 +83,16 @@ def _split_block(words: str) -> tuple[str, str]:
 
 
 def _the_loops(script: Script, block: str, edits: Edits) -> list[int]:
-    """The runs of the main loop that --at means: the named one, else that with probes, else the longest."""
+    """The runs of the main loop that --at means: the named one, else that with probes, else the longest.
+
+    One that no probe ran in still has them if they stand in its text: in a branch that was never taken.
+    """
     loops = list(enumerate(script.main_loops))
     fitting = [i for i, run in loops if (run.block == block if block else _holds(run, edits))]
     if block and not fitting:
         raise _usage(f"--at: there is no main loop {block} in this run", _list(script))
+    if not fitting:
+        fitting = [i for i, run in loops if run.block in edits.around and run.iterations]
     if not fitting:
         fitting = [i for i, run in loops if len(run.iterations) > 1] or [i for i, _ in loops]
         longest = max(fitting, key=lambda i: script.main_loops[i].seconds, default=None)

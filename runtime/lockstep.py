@@ -30,6 +30,7 @@ class Edits:
         regions: file id -> recorded regions that hold probes.
         own: file id -> names that belong to the probes.
         everywhere: probes stand where the record could not mark what ran: they may run anywhere.
+        around: loops (block ids) in whose text probes stand.
     """
 
     lines: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -38,6 +39,7 @@ class Edits:
     regions: dict[str, frozenset[int]] = field(default_factory=dict)
     own: dict[str, frozenset[str]] = field(default_factory=dict)
     everywhere: bool = False
+    around: frozenset[str] = frozenset()
 
     def touch(self, hits: Hits | None) -> bool:
         """True if a probe may have run in what has these hits; unknown hits count as yes."""

@@ -90,6 +90,6 @@ def test_results_of_one_campaign_in_parts_are_joined_and_others_are_not():
     whole = report.joined([one, two])
     assert [found["variant"] for found in whole["rows"]] == ["plain", "florc"]
     assert whole["about"] == {**same, "command": "a`, `b", "load_before": 0.4, "quick": False}
-    two["about"]["florc"] = "other code"
+    two["about"] = {**same, "florc": "other code"}
     with pytest.raises(ValueError, match="florc is x and other code"):
         report.joined([one, two])

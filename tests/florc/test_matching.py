@@ -102,6 +102,15 @@ def test_a_print_in_a_rare_branch_touches_that_branch_alone(tmp_path):
     assert not told.touch({"train.py": frozenset(range(1, 20)) - {inside}})
 
 
+def test_a_probe_stands_in_the_loops_around_it_and_no_others(tmp_path):
+    inner = ("train.py", "        loss = step(x)\n", "        loss = step(x)\n        print(x)\n")
+    outer = ("train.py", '        print("worse")\n', '        print("worse")\n        print(best)\n')
+    assert edits(tmp_path, inner).around == {"train.py::for#0", "train.py::for#0/for#0"}
+    assert edits(tmp_path, outer).around == {"train.py::for#0"}
+    after = ("train.py", 'print("done")\n', 'print("done")\nprint(best)\n')
+    assert edits(tmp_path, after).around == frozenset()
+
+
 def test_an_edited_print_is_a_probe_whose_old_text_is_dropped(tmp_path):
     told = edits(tmp_path, ("train.py", 'print("epoch", epoch)', 'print("epoch", epoch, loss)'))
     assert told.dropped == {("train.py", 13)}

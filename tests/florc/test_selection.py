@@ -115,6 +115,11 @@ def test_without_probes_the_longest_loop_is_meant():
     assert chosen("1", *loops) == {1: [1]}
 
 
+def test_the_loop_in_whose_text_a_probe_stands_that_never_ran_is_meant():
+    loops = loop(MAIN, EPOCHS[:3], seconds=9), loop(SECOND, EPOCHS[:2], seconds=1)
+    assert chosen("1", *loops, edits=Edits(around=frozenset({SECOND}))) == {1: [1]}
+
+
 def test_a_named_loop_is_meant_whoever_holds_the_probes():
     loops = loop(MAIN, EPOCHS[:3]), loop(SECOND, EPOCHS[:2], PROBED)
     assert chosen(f"{MAIN}:2", *loops, edits=IN_SEVEN) == {0: [2]}
