@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import io
 import logging
+import queue
 import random
 import sys
 import threading
@@ -44,6 +45,7 @@ from .objects import (
     Reduced,
     RootKind,
     WeakReference,
+    WorkQueue,
 )
 from .roots import Namespace, Root
 
@@ -84,6 +86,7 @@ _BASES: tuple[tuple[type | tuple[type, ...], Kind], ...] = (
     (random.Random, _KINDS[random.Random]),
     (weakref.ref, _KINDS[weakref.ref]),
     (functools.partial, _KINDS[functools.partial]),
+    (queue.Queue, WorkQueue()),
     (BaseException, ErrorInstance()),
     ((int, float, complex, str, bytes), PlainSubclass()),
 )

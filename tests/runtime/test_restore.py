@@ -236,42 +236,75 @@ def test_memory_that_only_some_checkpoints_change_goes_back_and_forth(tmp_path):
 
 def test_a_thread_that_waits_is_not_forgotten(tmp_path):
     """It waits for a lock in the condition's list; between two pieces of its work it is not there."""
-    names: dict[str, Any] = {"q": queue.Queue(), "x": 0}
+    names: dict[str, Any] = {"ready": threading.Condition(), "x": 0}
     space = Namespace(MODULE, names)
     writer = BlobWriter(tmp_path, SEAL)
     snapshots = Snapshots(writer, is_project)
     base, key = snapshots.enter(Root({}, [space]), full=True)
     names["x"] = 1
-    names["q"].unfinished_tasks = 3
+    names["ready"].count = 3
     taken = snapshots.take(base, Root({}, [space]))
     assert not taken.opaque
     writer.close()
-    live: dict[str, Any] = {"q": queue.Queue(), "x": 0}
+    ready: Any = threading.Condition()
+    live: dict[str, Any] = {"ready": ready, "x": 0}
     there, got = Namespace(MODULE, live), []
-    thread = threading.Thread(target=lambda: got.append(live["q"].get()), daemon=True)
+
+    def wait() -> None:
+        with ready:
+            got.append(ready.wait(30))
+
+    thread = threading.Thread(target=wait, daemon=True)
     thread.start()
-    while not live["q"].not_empty._waiters:
+    while not ready._waiters:
         time.sleep(0.001)
     state = LiveState(BlobReader(tmp_path, SEAL), key, [taken.hashes], {}, lambda name: there, is_project)
     state.restore(taken.hashes, {})
-    assert (live["x"], live["q"].unfinished_tasks) == (1, 3)
-    live["q"].put("work")
+    assert (live["x"], ready.count) == (1, 3)
+    with ready:
+        ready.notify()
     thread.join(30)
-    assert got == ["work"]
+    assert got == [True]
+
+
+@pytest.mark.parametrize("cls", [queue.Queue, queue.LifoQueue, queue.PriorityQueue])
+def test_a_queue_is_state_until_threads_work_at_it(tmp_path, cls):
+    names: dict[str, Any] = {"q": cls(), "x": 0}
+    space = Namespace(MODULE, names)
+    writer = BlobWriter(tmp_path, SEAL)
+    snapshots = Snapshots(writer, is_project)
+    base, key = snapshots.enter(Root({}, [space]), full=True)
+    names["q"].put(7)
+    taken = snapshots.take(base, Root({}, [space]))
+    assert not taken.opaque
+    go = threading.Event()
+    thread = threading.Thread(target=go.wait)
+    thread.start()
+    words = snapshots.take(base, Root({}, [space])).opaque
+    go.set()
+    thread.join(30)
+    writer.close()
+    assert words == [f"{MODULE}.q (a queue that threads may work at)"]
+    live: dict[str, Any] = {"q": cls(), "x": 0}
+    there = Namespace(MODULE, live)
+    state = LiveState(BlobReader(tmp_path, SEAL), key, [taken.hashes], {}, lambda name: there, is_project)
+    state.restore(taken.hashes, {})
+    assert (live["q"].qsize(), live["q"].get_nowait()) == (1, 7)
 
 
 def test_a_condition_that_a_thread_waits_on_is_not_seen_through(tmp_path):
-    names: dict[str, Any] = {"q": queue.Queue(), "x": 0}
+    ready: Any = threading.Event()
+    names: dict[str, Any] = {"ready": ready, "x": 0}
     space = Namespace(MODULE, names)
     writer = BlobWriter(tmp_path, SEAL)
     snapshots = Snapshots(writer, is_project)
     base, _ = snapshots.enter(Root({}, [space]), full=True)
-    thread = threading.Thread(target=names["q"].get, daemon=True)
+    thread = threading.Thread(target=ready.wait, daemon=True)
     thread.start()
-    while not names["q"].not_empty._waiters:
+    while not ready._cond._waiters:
         time.sleep(0.001)
     words = snapshots.take(base, Root({}, [space])).opaque
-    names["q"].put(None)
+    ready.set()
     thread.join(30)
     writer.close()
-    assert words == [f"{MODULE}.q.not_empty (a condition that a thread waits on)"]
+    assert words == [f"{MODULE}.ready._cond (a condition that a thread waits on)"]
