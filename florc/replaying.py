@@ -14,9 +14,11 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from . import (
+    causes,
     environment,
     locks,
     messages,
+    narrowing,
     overlays,
     planning,
     project,
@@ -152,6 +154,8 @@ def prepare(run: runs.Run, folder: str, options: ReplayOptions) -> Prepared:
         window = selection.select(
             options.at, script, edits, loop_targets(matches), bound_names(matches)
         )
+    if not edits.everywhere:
+        narrowing.narrow(script, matches)
     return Prepared(run, script, matches, edits, cache, window, flaws)
 
 
@@ -245,6 +249,7 @@ class _Replay:
                 environment=self._environment(),
                 report=self._report,
                 told=messages.say,
+                elsewhere=lambda: bool(causes.likely(prepared.run, [], self._variables)),
             )
         )
         return True

@@ -86,7 +86,11 @@ def summary(prepared: Prepared, tally: Any, reason: str, clock: Clock) -> dict[s
         "script": prepared.run.script,
         "exact": not tally.problems,
         "main_loops": loops,
-        "blocks": {"skipped": tally.blocks_skipped, "executed": tally.blocks_executed},
+        "blocks": {
+            "skipped": tally.blocks_skipped,
+            "executed": tally.blocks_executed,
+            "left_early": tally.blocks_left,
+        },
         "probes": probes,
         "checks": {
             "state": {"compared": tally.state_compared, "equal": tally.state_equal},

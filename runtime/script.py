@@ -20,7 +20,8 @@ class Iteration:
     values: dict[str, Any]
     ckpt: list[str] | None
     end: int = 0
-    hits: Hits | None = None  # None: not known, because the loop never got to its end
+    # what ran in it (a replay takes out what can show nothing); None: not known, for the loop had no end
+    hits: Hits | None = None
     blocks: list[LoopRun] = field(default_factory=list)
 
 
@@ -39,6 +40,7 @@ class LoopRun:
     silent: bool = False  # from its last noted iteration on, no iterations were noted
     ckpt: list[str] | None = None
     hits: Hits | None = None
+    last: tuple[str, float] | None = None  # a counting variable, and the last value at which a probe may show
 
     @property
     def checkpoints(self) -> list[list[str]]:
