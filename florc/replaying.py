@@ -22,6 +22,7 @@ from . import (
     overlays,
     planning,
     project,
+    reaching,
     relocating,
     runner,
     selection,
@@ -61,6 +62,10 @@ class Prepared:
     window: Window = field(default_factory=Window)
     flaws: tuple[str, ...] = ()
 
+    def unreached(self) -> list[str]:
+        """What is to be said of probes that the recorded run never came to."""
+        return [] if self.edits.everywhere else list(reaching.unreached(self.script, self.matches))
+
 
 def replay(options: ReplayOptions) -> int:
     """Replay the program; its exit code, or 65 if the replay is not exact."""
@@ -86,6 +91,8 @@ def _replay(options: ReplayOptions) -> int:
     plan = planning.make(prepared.script, prepared.edits, prepared.window.selected)
     if options.plan_only:
         planning.show(plan)
+        for words in prepared.unreached():
+            messages.say(words)
         for flaw in prepared.flaws:
             messages.warning(f"not exact: {flaw}")
         return EXIT_INEXACT if prepared.flaws else 0

@@ -42,6 +42,7 @@ def report(
 
     variables: the environment variables that matter, as they were before the program ran.
     """
+    tally.notes += prepared.unreached()
     for note in tally.notes:
         messages.say(note)
     for problem in tally.problems[:MAX_TOLD]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import resource
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -89,6 +90,23 @@ class Flag:
     @value.setter
     def value(self, value: int) -> None:
         self._shared[0] = value
+
+
+class Children:
+    """Whether other processes have run parts of the program: what they reach sets no marks here."""
+
+    def __init__(self) -> None:
+        self.forked = False  # told by whoever sees a fork
+        self._faults = self._ended()
+
+    @staticmethod
+    def _ended() -> int:
+        """Page faults of the children that have ended; none does without."""
+        return resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt
+
+    def were_there(self) -> bool:
+        """True if there were any since this was made."""
+        return self.forked or self._ended() != self._faults
 
 
 class OnTheWay(NamedTuple):
@@ -196,6 +214,7 @@ class Recorder:
         self.began = perf_counter()
         self.broken = False  # the store failed: training goes on, recording does not
         self.foreign = Flag()
+        self.children = Children()
         self._foreign_seen = False
         self._told: set[str] = set()
         self._muted: set[str] = set()
@@ -535,7 +554,8 @@ class Recorder:
     def _finish(self, code: int, interrupted: bool) -> None:
         self.blobs.finish()
         self._settle()
-        self.journal.add(["E", code, interrupted, self.blobs.count, self.figures().packed()])
+        hits = None if self.children.were_there() else self.marks.hits()
+        self.journal.add(["E", code, interrupted, self.blobs.count, self.figures().packed(), hits])
         self.journal.sync()
         self.blobs.sync()
 

@@ -559,6 +559,11 @@ class Replayer:
         loop.bind(values)
         loop.done = True
         self.tally.blocks_left += 1
+        self.note(
+            f"{loop.block}: left once the added lines had nothing more to show; "
+            "of the steps that ran, the output was compared and the state was not",
+            key=f"left {loop.block}",
+        )
         return True
 
     def _end_early(self, loop: ReplayLoop) -> None:

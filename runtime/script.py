@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,6 +66,7 @@ class Script:
     interrupted: bool = True  # killed, or ended by Ctrl-C
     exit_code: int | None = None  # None: killed
     figures: Figures | None = None  # None: killed, or recorded by an earlier version
+    ran: Hits | None = None  # all that ran; None: not known, or other processes ran a part of it
 
     def foreign(self, start: int, end: int) -> bool:
         """True if between these events text was written that the record does not have."""
@@ -112,11 +114,22 @@ def parse(events: list[Event]) -> Script:
         elif tag == "E":
             script.exit_code, script.interrupted = event[1], event[2]
             script.figures = Figures.of(event[4]) if len(event) > 4 else None
+            if len(event) > 5 and event[5] is not None:
+                script.ran = _all_of(table.values())
             script.stopped = ""  # it did not: another program was to take this one's place, and could not
     for run in stack:
         _end(run, len(events))
     _drop_differentiated(script, differentiated)
     return script
+
+
+def _all_of(hits: Iterable[Hits]) -> Hits:
+    """All regions that are in any of them: each that was noted stands for something that ran."""
+    found: dict[str, frozenset[int]] = {}
+    for one in hits:
+        for file, regions in one.items():
+            found[file] = found.get(file, frozenset()) | regions
+    return found
 
 
 def _complete(script: Script, event: Event) -> None:

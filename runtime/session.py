@@ -301,7 +301,12 @@ def _forget() -> None:
         _active.run.broken = True
 
 
-os.register_at_fork(after_in_child=_forget)
+def _note_fork() -> None:
+    if isinstance(_active, _Recording):
+        _active.run.children.forked = True
+
+
+os.register_at_fork(before=_note_fork, after_in_child=_forget)
 
 
 def start_record(config: RecordConfig) -> None:

@@ -33,11 +33,12 @@ from .effects import loop_effects
 from .explain import explain, explain_data
 from .instrument import Instrumented, instrument
 from .match import match
-from .plan import LoopPlan, Plan, Region
+from .plan import MODULE_REGION, LoopPlan, Plan, Region
 from .probes import Change, Match, Probe
 from .when import Target, When
 
 __all__ = [
+    "MODULE_REGION",
     "Change",
     "Instrumented",
     "LoopPlan",

@@ -449,3 +449,68 @@ print(open("log.txt").read())
 def test_files_that_the_rest_of_a_block_wrote_are_as_they_were(tmp_path):
     found = replayed(tmp_path, FILES, "# here", "if epoch == 1 and step == 4: print('p', x)")
     assert (executed(found), found["blocks"]["left_early"]) == ([1], 1)
+
+
+REACHED = f"""{HEAD}
+import os
+
+def train(step):
+    if step > 100:
+        work(step)
+        # branch
+    work(step)
+
+def evaluate():
+    for k in range(3):
+        work(k)
+    # evaluation
+    return total
+
+def rare():
+    work(1)
+    # rare
+
+def never():
+    work(1)
+    # never
+
+def outside():
+    # outside
+    work(1)
+
+outside()
+for epoch in range(6):
+    for step in range(4):
+        train(step)
+    print("epoch", epoch, evaluate())
+    if epoch == 4:
+        rare()
+"""
+NEVER = "never reached in this run"
+
+
+@pytest.mark.parametrize(
+    ("marker", "skipped", "told"),
+    [
+        ("# rare", 2, False),
+        ("# evaluation", 12, False),
+        ("# never", 0, True),
+        ("# branch", 0, True),
+        ("# outside", 0, False),
+    ],
+)
+def test_only_what_a_line_ran_in_is_run_through(tmp_path, marker, skipped, told):
+    found = replayed(tmp_path, REACHED, marker, "print('p', total)")
+    assert found["blocks"] == {"skipped": skipped, "executed": 0, "left_early": 0}
+    assert any(NEVER in note for note in found["notes"]) is told
+    done = florc(tmp_path / "user", "replay", "--plan", "train.py")
+    assert (NEVER in done.err) is told
+
+
+def test_of_a_run_with_other_processes_it_is_not_known_what_was_never_reached(tmp_path):
+    child = "if (child := os.fork()) == 0:\n    never()\n    os._exit(0)\nos.waitpid(child, 0)\n"
+    program = REACHED + child
+    home = lay(tmp_path, {"train.py": program})
+    assert florc(home, "record", "-q", "train.py").code == 0
+    lay(home, {"train.py": with_lines(program, "# never", "print('p')")})
+    assert NEVER not in florc(home, "replay", "--plan", "train.py").err

@@ -25,6 +25,8 @@ GOOD: list[list[Any]] = [
     ["L", "train.py::for#0"],
     ["E", 0, False, 3],
     ["E", 0, False, 3, FIGURES],
+    ["E", 0, False, 3, FIGURES, None],
+    ["E", 0, False, 3, FIGURES, 7],
     ["E", 0, False, 3, {**FIGURES, "of tomorrow": 1}],
     ["a tag of tomorrow", 1],
 ]
@@ -42,6 +44,7 @@ BAD: list[list[Any]] = [
     ["B", "no hash"],
     ["E", 0, False],
     ["E", 0, False, 3, None],
+    ["E", 0, False, 3, FIGURES, -1],
     ["E", 0, False, 3, {**FIGURES, "logical": -1}],
     ["E", 0, False, 3, {**FIGURES, "spent": "long"}],
     ["E", 0, False, 3, {**FIGURES, "loops": [CHANCES]}],
