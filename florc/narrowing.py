@@ -72,7 +72,9 @@ def conditions(matches: Mapping[str, FileMatch], twice: frozenset[str] = frozens
                 continue
             place, when = (file, probe.region), probe.when
             before = whens.get(place, ())
-            known = when is not None and all(target.block in around for target in when.targets)
+            known = when is not None and all(
+                block in around for target in when.targets for block in target.blocks
+            )
             whens[place] = (*before, when) if known and when and before is not None else None
         functions |= around
     return Conditions(whens, functions)
@@ -101,17 +103,25 @@ class _Moment:
     values: Mapping[str, Any]
     found: Conditions
 
-    def known(self, when: When) -> dict[str, Any]:
-        """The names of a condition that are this loop's, unless another activation of it may be meant."""
-        if _ran(self.found.functions.get(self.run.block), self.iteration.hits):
-            return {}
-        names = [target.name for target in when.targets if target.block == self.run.block]
-        return {name: self.values[name] for name in names if name in self.values}
+    def known(self, when: When, block: LoopRun | None = None) -> dict[str, Any]:
+        """The names of a condition that have known values in this iteration, or in a block of it."""
+        found = self._of(when, self.run, self.iteration.hits, self.values)
+        return found if block is None else found | self._of(when, block, block.hits, {})
 
-    def showing(self, place: Place) -> tuple[When, ...] | None:
+    def _of(
+        self, when: When, run: LoopRun, hits: Hits | None, values: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Those that belong to this run of a loop, unless another activation of its function may be meant."""
+        if _ran(self.found.functions.get(run.block), hits):
+            return {}
+        mine = [target for target in when.targets if run.block in target.blocks]
+        held = {target.name: run.given if target.is_parameter else values for target in mine}
+        return {name: source[name] for name, source in held.items() if name in source}
+
+    def showing(self, place: Place, block: LoopRun | None = None) -> tuple[When, ...] | None:
         """The conditions at a place that may hold now; None where nothing limits a probe there."""
         whens = self.found.whens[place]
-        return whens and tuple(when for when in whens if may_show(when, self.known(when)))
+        return whens and tuple(when for when in whens if may_show(when, self.known(when, block)))
 
 
 def _narrow_iteration(moment: _Moment) -> None:
@@ -119,8 +129,9 @@ def _narrow_iteration(moment: _Moment) -> None:
     places = [place for place in moment.found.whens if _ran(place, iteration.hits)]
     quiet = [place for place in places if moment.showing(place) == ()]
     for block in iteration.blocks:
-        block.last = _last(block, [place for place in places if _ran(place, block.hits)], moment)
-        block.hits = _without(quiet, block.hits)
+        inside = [place for place in places if _ran(place, block.hits)]
+        block.last = _last(block, inside, moment)
+        block.hits = _without([one for one in inside if moment.showing(one, block) == ()], block.hits)
     iteration.hits = _without(quiet, iteration.hits)
 
 
@@ -131,12 +142,12 @@ def _last(block: LoopRun, places: Iterable[Place], moment: _Moment) -> tuple[str
         return None
     found: dict[str, float] = {}
     for place in places:
-        whens = moment.showing(place)
+        whens = moment.showing(place, block)
         if whens is None:
             return None
         for when in whens:
-            counting = [one.name for one in when.targets if one.counts and one.block == block.block]
-            last = last_showing(when, moment.known(when), counting[0]) if counting else None
+            counting = [one.name for one in when.targets if one.counts and block.block in one.blocks]
+            last = last_showing(when, moment.known(when, block), counting[0]) if counting else None
             if last is None:
                 return None
             found[counting[0]] = max(last, found.get(counting[0], last))

@@ -222,4 +222,4 @@ _SHAPES: dict[str, tuple[Check, ...]] = {
 }
 
 # fields that earlier recordings did not write
-_LATER: dict[str, tuple[Check, ...]] = {"E": (_figures, _maybe_count)}
+_LATER: dict[str, tuple[Check, ...]] = {"E": (_figures, _maybe_count), "L": (_dict,)}

@@ -19,7 +19,7 @@ from .checkpoint import Snapshots, Taken
 from .errors import CannotRestore, StoreError
 from .figures import Chances, Figures, Outcome
 from .graph import Base
-from .guards import INERT, USEFUL_DEPTH, Guard, OpenLoop, Stack, keeps_locals
+from .guards import INERT, USEFUL_DEPTH, Guard, OpenLoop, Stack, is_function, keeps_locals
 from .journal import JournalWriter
 from .output import locate, log_parts
 from .policy import DEFAULT_OVERHEAD, DENSE, Policy
@@ -180,6 +180,13 @@ def _plain(names: Iterable[str], values: dict[str, Any]) -> dict[str, Any]:
     return {name: values[name] for name in names if _is_short(values.get(name))}
 
 
+def _parameters(loop: OpenLoop) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """The parameters of the function that a loop stands in, with what is bound."""
+    code = loop.frame.f_code
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return (names, loop.locals()) if names and is_function(loop.frame) else ((), {})
+
+
 def _is_short(value: Any) -> bool:
     if type(value) is int:
         return -MAX_VALUE < value < MAX_VALUE
@@ -244,7 +251,8 @@ class Recorder:
 
     def _enter(self, loop: RecordLoop) -> None:
         self._settle()
-        self.journal.add(["L", loop.block], soon=True)
+        given = _plain(*_parameters(loop))
+        self.journal.add(["L", loop.block, given] if given else ["L", loop.block], soon=True)
         loop.saved = self.marks.push()
         self._audit_entry(loop)
         if loop.depth:

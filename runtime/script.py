@@ -41,6 +41,7 @@ class LoopRun:
     silent: bool = False  # from its last noted iteration on, no iterations were noted
     ckpt: list[str] | None = None
     hits: Hits | None = None
+    given: dict[str, Any] = field(default_factory=dict)  # short plain values of its function's parameters
     last: tuple[str, float] | None = None  # a counting variable, and the last value at which a probe may show
 
     @property
@@ -84,7 +85,8 @@ def parse(events: list[Event]) -> Script:
     for position, event in enumerate(events):
         tag = event[0]
         if tag == "L":
-            _enter(script, stack, LoopRun(event[1], position, len(stack)))
+            given = event[2] if len(event) > 2 else {}
+            _enter(script, stack, LoopRun(event[1], position, len(stack), given=given))
         elif tag == "B" and stack:
             stack[-1].base = event[1]
         elif tag == "H":

@@ -5,7 +5,8 @@ of them is false, Python evaluates nothing after it. Of ``if epoch == 3 and loss
 
 A name is taken for a loop's variable only if nothing else can have set it by then: it is a target of a
 recorded ``for`` around the probe in the same scope, bound in no other place of that loop's body, and neither
-``global``, nor ``nonlocal``, nor set by an inner function.
+``global``, nor ``nonlocal``, nor set by an inner function. A parameter of the function around such a loop counts
+as well, if nothing in the function binds it.
 """
 
 from __future__ import annotations
@@ -38,13 +39,14 @@ _MEDDLING_ATTRIBUTES = frozenset({"__globals__", "f_globals", "f_locals"})
 
 @dataclass(frozen=True)
 class Target:
-    """A name in a test: a variable of a recorded loop."""
+    """A name in a test: a variable of a recorded loop, or a parameter of the function around it."""
 
     name: str
-    block: str
-    """The loop's block id."""
+    blocks: tuple[str, ...]
+    """The loop's block id; of a parameter those of all loops around, for it has one value in them."""
     counts: bool
     """Always a whole number: it comes from ``range`` or is the index of ``enumerate``."""
+    is_parameter: bool = False
 
 
 @dataclass(frozen=True)
@@ -107,8 +109,19 @@ class Loops:
             if stores:
                 block = self.ids.get((loop.lineno, loop.col_offset))
                 alone = len(stores) == 1 and not self._is_set_elsewhere(name, loop, scope)
-                return Target(name, block, self._counts(name, loop)) if block and alone else None
-        return None
+                return Target(name, (block,), self._counts(name, loop)) if block and alone else None
+        return self._parameter(name, loops, scope)
+
+    def _parameter(self, name: str, loops: list[ast.For], scope: ast.AST) -> Target | None:
+        """Return a parameter that keeps the value it was called with."""
+        if not isinstance(scope, _FUNCTIONS):
+            return None
+        names = function_names(scope)
+        bound = {one.name for one in (*names.foreign, *(b for part in scope.body for b in bindings(part)))}
+        blocks = [self.ids.get((loop.lineno, loop.col_offset)) for loop in loops]
+        known = tuple(block for block in blocks if block)
+        keeps = bool(known) and name in names.params and name not in bound
+        return Target(name, known, counts=False, is_parameter=True) if keeps else None
 
     def _around(self, node: ast.stmt) -> tuple[list[ast.For], ast.AST]:
         """Return the loops in whose bodies a statement stands, innermost first, and their scope."""

@@ -514,3 +514,28 @@ def test_of_a_run_with_other_processes_it_is_not_known_what_was_never_reached(tm
     assert florc(home, "record", "-q", "train.py").code == 0
     lay(home, {"train.py": with_lines(program, "# never", "print('p')")})
     assert NEVER not in florc(home, "replay", "--plan", "train.py").err
+
+
+# a function with the loop and the place of the probe, how it is called, the test, and the epochs that run
+PARAMETERS = {
+    "by its place": ("train(model, epoch)", "train(None, epoch)", "epoch == 3 and step == 7", [3]),
+    "by its name": ("train(*, epoch=0)", "train(epoch=epoch)", "epoch in (1, 2)", [1, 2]),
+    "its default": ("train(epoch=3)", "train()", "epoch == 3 and step == 7", [0, 1, 2, 3, 4]),
+    "another value": ("train(epoch)", "train(epoch + 10)", "epoch == 12", [2]),
+    "a word": ("train(phase)", "train('even' if epoch % 2 == 0 else 'odd')", "phase == 'odd'", [1, 3]),
+    "a fraction": ("train(epoch)", "train(epoch / 2)", "epoch == 1.0", [0, 1, 2, 3, 4]),
+    "called twice": ("train(k)", "train(epoch), train(9 - epoch)", "k == 6", [3]),
+    "called by itself": (
+        "train(k)", "train(epoch * 2)", "k == 3 and step == 7", [0, 1, 2, 3, 4],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("function", "call", "test", "expected"), PARAMETERS.values(), ids=PARAMETERS)
+def test_a_parameter_has_the_value_it_was_called_with(tmp_path, function, call, test, expected):
+    again = "        if step == 5 and k % 2 == 0: train(k + 1)\n" if call == "train(epoch * 2)" else ""
+    program = (
+        f"{HEAD}def {function}:\n    for step in range(12):\n        x = work(step)\n        # here\n{again}"
+        f"    print(x)\nfor epoch in range(5):\n    {call}\n    print('epoch', epoch, total)\n"
+    )
+    assert executed(replayed(tmp_path, program, "# here", f"if {test}: print('p', x)")) == expected

@@ -10,7 +10,7 @@ import pytest
 from florc.transforms import Target, When, last_showing, may_show
 
 NEVER = -math.inf
-TARGETS = (Target("epoch", "a.py::for#0", False), Target("step", "a.py::for#0/for#0", True))
+TARGETS = (Target("epoch", ("a.py::for#0",), False), Target("step", ("a.py::for#0/for#0",), True))
 E3: dict[str, Any] = {"epoch": 3}
 NOTHING: dict[str, Any] = {}
 

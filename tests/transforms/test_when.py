@@ -35,7 +35,7 @@ def found(recorded: str, test: str, body: str = "print(1)") -> When | None:
         ("epoch == 3 and step == 7", ["epoch == 3", "step == 7"]),
         ("epoch == 3 and (step == 7 and x > 0) and y == 1", ["epoch == 3", "step == 7", "x > 0", "y == 1"]),
         ("epoch == 3 and g(x) and step == 7", ["epoch == 3"]),
-        ("epoch == 3 and other", ["epoch == 3"]),
+        ("epoch == 3 and other", ["epoch == 3", "other"]),
         ("epoch == 3 and x.sum() > 1", ["epoch == 3"]),
         ("epoch == 3 and data[0] == 1", ["epoch == 3"]),
         ("epoch in {1, 2} or not step % 5", ["epoch in {1, 2} or not step % 5"]),
@@ -51,7 +51,7 @@ def test_the_leading_operands_over_loop_variables_count(test, operands):
 @pytest.mark.parametrize(
     "test",
     [
-        "other == 3", "g(epoch) == 3", "data", "g(x) and epoch == 3", "epoch == other", "epoch is 3",
+        "g(epoch) == 3", "unknown == 3", "g(x) and epoch == 3", "epoch == unknown", "epoch is 3",
         "epoch ** 99 == 3", "epoch << 99 == 3", "(mine := epoch) == 3", "epoch in range(3)",
         "[epoch for _ in data]", "f'{epoch}' == '3'", "epoch == 3j", "epoch == b'3'", "lambda: epoch",
         "epoch.real == 3",
@@ -65,7 +65,7 @@ def test_anything_else_limits_nothing(test):
 def test_names_come_with_their_loop_and_whether_they_count():
     when = found(RECORDED, "epoch == 1 and step == 2 and x == 3")
     assert when is not None
-    targets = (Target("epoch", MAIN, True), Target("step", INNER, True), Target("x", INNER, False))
+    targets = (Target("epoch", (MAIN,), True), Target("step", (INNER,), True), Target("x", (INNER,), False))
     assert when.targets == targets
 
 
@@ -129,7 +129,12 @@ SET_ELSEWHERE = {
         "def f():\n    for e in range(9):\n        def h():\n            g(e)\n            # here\n"
         "        h()\n"
     ),
-    "a parameter": "def f(e):\n    for x in range(9):\n        g(e)\n        # here\n",
+    "a parameter that is set": "def f(e):\n    e = 2\n    for x in range(9):\n        g(e)\n        # here\n",
+    "a parameter outside of loops": "def f(e):\n    for x in range(9):\n        g(e)\n    # here\n    g(2)\n",
+    "a parameter that an inner function sets": (
+        "def f(e):\n    def h():\n        nonlocal e\n        e = 2\n"
+        "    for x in range(9):\n        h()\n        # here\n"
+    ),
     "twice": "def f():\n    for e, e in g():\n        g(e)\n        # here\n",
 }  # fmt: skip
 
@@ -137,6 +142,12 @@ SET_ELSEWHERE = {
 @pytest.mark.parametrize("program", SET_ELSEWHERE.values(), ids=SET_ELSEWHERE)
 def test_of_a_name_that_something_else_may_set_nothing_is_claimed(program):
     assert found(program, "e == 1") is None
+
+
+def test_a_parameter_comes_with_all_loops_around():
+    when = found(RECORDED, "other == 3")
+    assert when is not None
+    assert when.targets == (Target("other", (INNER, MAIN), False, is_parameter=True),)
 
 
 def test_a_loop_that_was_added_is_no_recorded_one():
