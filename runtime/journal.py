@@ -1,6 +1,6 @@
 r"""The journal of a run: what happened, in order, one JSON array a line.
 
-    ["L", id, values]              a guarded loop is entered
+    ["L", id, values]              a guarded loop is entered; plain values of the parameters around it, if any
     ["B", base]                    ... with its entry state kept as blob `base`
     ["I", i, values, ckpt, hits]   iteration i of a main loop begins; plain values of names; checkpoint (three
                                    hashes or null); hits of the iteration before (see "H")

@@ -5,8 +5,8 @@ of them is false, Python evaluates nothing after it. Of ``if epoch == 3 and loss
 
 A name is taken for a loop's variable only if nothing else can have set it by then: it is a target of a
 recorded ``for`` around the probe in the same scope, bound in no other place of that loop's body, and neither
-``global``, nor ``nonlocal``, nor set by an inner function. A parameter of the function around such a loop counts
-as well, if nothing in the function binds it.
+``global``, nor ``nonlocal``, nor set by an inner function. A parameter of the function around such a loop
+counts as well, if nothing in the function binds it.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ import math
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from florc.transforms import Target, When, last_showing, may_show
 
@@ -78,6 +80,53 @@ def test_a_test_is_false_only_where_that_is_certain(operands, known, may, last):
     assert may_show(when(operands), known) is may
     if may:
         assert last_showing(when(operands), known, "step") == last
+
+
+STEPS = range(-2, 12)
+NAMES = st.sampled_from(["epoch", "step"])
+CONSTANTS = st.sampled_from(["0", "1", "3", "7", "-2", "2.5", "'a'", "None", "True"])
+NUMBERS = st.recursive(
+    NAMES | CONSTANTS,
+    lambda inner: st.builds("({} {} {})".format, inner, st.sampled_from(["+", "-", "*", "//", "%"]), inner)
+    | st.builds("(-{})".format, inner),
+    max_leaves=3,
+)
+LISTS = st.lists(CONSTANTS | NAMES, max_size=3).map(lambda parts: f"[{', '.join(parts)}]")
+COMPARISONS = st.one_of(
+    st.builds("{} {} {}".format, NUMBERS, st.sampled_from(["==", "!=", "<", "<=", ">", ">="]), NUMBERS),
+    st.builds("{} < {} <= {}".format, NUMBERS, NUMBERS, NUMBERS),
+    st.builds("{} {} {}".format, NUMBERS, st.sampled_from(["in", "not in"]), LISTS),
+    NUMBERS,
+)
+TESTS = st.recursive(
+    COMPARISONS,
+    lambda inner: st.builds("({} {} {})".format, inner, st.sampled_from(["and", "or"]), inner)
+    | st.builds("(not {})".format, inner),
+    max_leaves=4,
+)
+
+
+def outcome(test: str, epoch: int, step: int) -> Any:
+    """What Python makes of a test: its truth, or the exception."""
+    try:
+        return bool(eval(test, {"epoch": epoch, "step": step}))
+    except (TypeError, ZeroDivisionError) as error:
+        return type(error)
+
+
+@given(TESTS, st.integers(-2, 8), st.booleans())
+@settings(max_examples=600, deadline=None)
+@pytest.mark.filterwarnings("ignore::SyntaxWarning")
+def test_nothing_is_claimed_that_python_does_otherwise(test, epoch, is_known):
+    known = {"epoch": epoch} if is_known else {}
+    epochs = [epoch] if is_known else list(range(-2, 9))
+    outcomes = {step: {outcome(test, e, step) for e in epochs} for step in STEPS}
+    if not may_show(when((test,)), known):
+        assert all(found == {False} for found in outcomes.values())
+    last = last_showing(when((test,)), known, "step")
+    if last is not None:
+        assert all(found == {False} for step, found in outcomes.items() if step > last)
+        assert all(type(one) is bool for found in outcomes.values() for one in found)
 
 
 def test_an_elif_counts_where_all_before_it_are_false():
