@@ -14,12 +14,15 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from . import (
+    causes,
     environment,
     locks,
     messages,
+    narrowing,
     overlays,
     planning,
     project,
+    reaching,
     relocating,
     runner,
     selection,
@@ -59,6 +62,10 @@ class Prepared:
     window: Window = field(default_factory=Window)
     flaws: tuple[str, ...] = ()
 
+    def unreached(self) -> list[str]:
+        """What is to be said of probes that the recorded run never came to."""
+        return [] if self.edits.everywhere else list(reaching.unreached(self.script, self.matches))
+
 
 def replay(options: ReplayOptions) -> int:
     """Replay the program; its exit code, or 65 if the replay is not exact."""
@@ -84,6 +91,8 @@ def _replay(options: ReplayOptions) -> int:
     plan = planning.make(prepared.script, prepared.edits, prepared.window.selected)
     if options.plan_only:
         planning.show(plan)
+        for words in prepared.unreached():
+            messages.say(words)
         for flaw in prepared.flaws:
             messages.warning(f"not exact: {flaw}")
         return EXIT_INEXACT if prepared.flaws else 0
@@ -152,6 +161,8 @@ def prepare(run: runs.Run, folder: str, options: ReplayOptions) -> Prepared:
         window = selection.select(
             options.at, script, edits, loop_targets(matches), bound_names(matches)
         )
+    if not edits.everywhere:
+        narrowing.narrow(script, matches)
     return Prepared(run, script, matches, edits, cache, window, flaws)
 
 
@@ -245,6 +256,7 @@ class _Replay:
                 environment=self._environment(),
                 report=self._report,
                 told=messages.say,
+                elsewhere=lambda: bool(causes.likely(prepared.run, [], self._variables)),
             )
         )
         return True

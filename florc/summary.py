@@ -42,6 +42,7 @@ def report(
 
     variables: the environment variables that matter, as they were before the program ran.
     """
+    tally.notes += prepared.unreached()
     for note in tally.notes:
         messages.say(note)
     for problem in tally.problems[:MAX_TOLD]:
@@ -86,7 +87,11 @@ def summary(prepared: Prepared, tally: Any, reason: str, clock: Clock) -> dict[s
         "script": prepared.run.script,
         "exact": not tally.problems,
         "main_loops": loops,
-        "blocks": {"skipped": tally.blocks_skipped, "executed": tally.blocks_executed},
+        "blocks": {
+            "skipped": tally.blocks_skipped,
+            "executed": tally.blocks_executed,
+            "left_early": tally.blocks_left,
+        },
         "probes": probes,
         "checks": {
             "state": {"compared": tally.state_compared, "equal": tally.state_equal},

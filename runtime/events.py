@@ -78,6 +78,10 @@ def _dict(value: Any) -> bool:
     return type(value) is dict
 
 
+def _maybe_count(value: Any) -> bool:
+    return value is None or _count(value)
+
+
 def _key(value: Any) -> bool:
     """The name of a blob."""
     return type(value) is str and _KEY.fullmatch(value) is not None
@@ -218,4 +222,4 @@ _SHAPES: dict[str, tuple[Check, ...]] = {
 }
 
 # fields that earlier recordings did not write
-_LATER: dict[str, tuple[Check, ...]] = {"E": (_figures,)}
+_LATER: dict[str, tuple[Check, ...]] = {"E": (_figures, _maybe_count), "L": (_dict,)}

@@ -56,6 +56,7 @@ class Cursor:
         self.edits = edits
         self.position = 0
         self._read: set[int] = set()  # clock readings given out, which the cursor has not passed
+        self._beside = (0, 0)  # a position, and how many texts to other streams the program wrote there
 
     def is_dropped(self, event: Event) -> bool:
         return (event[2], event[3]) in self.edits.dropped
@@ -111,11 +112,20 @@ class Cursor:
             if event[0] == "w" and event[1] == 1 and not self.is_dropped(event):
                 yield self.text(event)
 
+    def beside(self) -> None:
+        """The program writes what is not followed: a jump from here must not give that out once more."""
+        position, count = self._beside
+        self._beside = (self.position, count + 1 if position == self.position else 1)
+
     def jump(self, position: int, emit: Callable[[int, str], None]) -> None:
         """Move to a later event, giving out the recorded text on the way."""
+        written = self._beside[1] if self._beside[0] == self.position else 0
         for event in self.events[self.position : position]:
             if event[0] == "w" and not self.is_dropped(event):
-                emit(event[1], self.text(event))
+                if event[1] != 1 and written:
+                    written -= 1
+                else:
+                    emit(event[1], self.text(event))
         self.position = position
 
     def text(self, event: Event) -> str:

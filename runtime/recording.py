@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import resource
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -18,7 +19,7 @@ from .checkpoint import Snapshots, Taken
 from .errors import CannotRestore, StoreError
 from .figures import Chances, Figures, Outcome
 from .graph import Base
-from .guards import INERT, USEFUL_DEPTH, Guard, OpenLoop, Stack, keeps_locals
+from .guards import INERT, USEFUL_DEPTH, Guard, OpenLoop, Stack, is_function, keeps_locals
 from .journal import JournalWriter
 from .output import locate, log_parts
 from .policy import DEFAULT_OVERHEAD, DENSE, Policy
@@ -89,6 +90,23 @@ class Flag:
     @value.setter
     def value(self, value: int) -> None:
         self._shared[0] = value
+
+
+class Children:
+    """Whether other processes have run parts of the program: what they reach sets no marks here."""
+
+    def __init__(self) -> None:
+        self.forked = False  # told by whoever sees a fork
+        self._faults = self._ended()
+
+    @staticmethod
+    def _ended() -> int:
+        """Page faults of the children that have ended; none does without."""
+        return resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt
+
+    def were_there(self) -> bool:
+        """True if there were any since this was made."""
+        return self.forked or self._ended() != self._faults
 
 
 class OnTheWay(NamedTuple):
@@ -162,6 +180,13 @@ def _plain(names: Iterable[str], values: dict[str, Any]) -> dict[str, Any]:
     return {name: values[name] for name in names if _is_short(values.get(name))}
 
 
+def _parameters(loop: OpenLoop) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """The parameters of the function that a loop stands in, with what is bound."""
+    code = loop.frame.f_code
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return (names, loop.locals()) if names and is_function(loop.frame) else ((), {})
+
+
 def _is_short(value: Any) -> bool:
     if type(value) is int:
         return -MAX_VALUE < value < MAX_VALUE
@@ -196,6 +221,7 @@ class Recorder:
         self.began = perf_counter()
         self.broken = False  # the store failed: training goes on, recording does not
         self.foreign = Flag()
+        self.children = Children()
         self._foreign_seen = False
         self._told: set[str] = set()
         self._muted: set[str] = set()
@@ -225,7 +251,8 @@ class Recorder:
 
     def _enter(self, loop: RecordLoop) -> None:
         self._settle()
-        self.journal.add(["L", loop.block], soon=True)
+        given = _plain(*_parameters(loop))
+        self.journal.add(["L", loop.block, given] if given else ["L", loop.block], soon=True)
         loop.saved = self.marks.push()
         self._audit_entry(loop)
         if loop.depth:
@@ -535,7 +562,8 @@ class Recorder:
     def _finish(self, code: int, interrupted: bool) -> None:
         self.blobs.finish()
         self._settle()
-        self.journal.add(["E", code, interrupted, self.blobs.count, self.figures().packed()])
+        hits = None if self.children.were_there() else self.marks.hits()
+        self.journal.add(["E", code, interrupted, self.blobs.count, self.figures().packed(), hits])
         self.journal.sync()
         self.blobs.sync()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from time import perf_counter  # the real one, whatever stands in `time` later
 from typing import Any
 
@@ -14,6 +15,7 @@ from .emitter import Emitter
 from .errors import CannotRestore, NeedsExecution, ReplayDone, StoreError
 from .guards import INERT, USEFUL_DEPTH, Guard, OpenLoop, Stack, keeps_locals
 from .isolation import Isolated, NoProbe
+from .leaving import counts_and_may_be_dropped, is_past
 from .lockstep import Cursor, Edits
 from .output import locate
 from .project import Project
@@ -39,6 +41,7 @@ class ReplayLoop(OpenLoop):
         "iterator",
         "skippable",
         "ran_block",
+        "early",
         "entry_values",
         "entry_names",
     )
@@ -55,6 +58,7 @@ class ReplayLoop(OpenLoop):
         self.iterator: Any = None
         self.skippable = True
         self.ran_block = False
+        self.early = False  # it is left once nothing in it can show any more
         self.entry_values: dict[str, Any] | None = None
         self.entry_names: dict[str, Any] = {}
 
@@ -65,6 +69,8 @@ class ReplayLoop(OpenLoop):
 
     def over(self, iterable: Any) -> Any:
         if self.depth:
+            if self.early and not counts_and_may_be_dropped(iterable):
+                self.early = self.live = False
             return iterable
         self.iterator = iter(iterable)
         with calm:
@@ -74,7 +80,9 @@ class ReplayLoop(OpenLoop):
     def boundary(self) -> bool:
         if self.frame is None or self.replayer.off:
             return False
-        return self.replayer.inner(self) if self.depth else self.replayer.boundary(self)
+        if not self.depth:
+            return self.replayer.boundary(self)
+        return self.replayer.end_early(self) if self.early else self.replayer.inner(self)
 
     def leave(self) -> bool:
         self.iterator = None  # it ends here, as it would without a guard
@@ -145,6 +153,7 @@ class Replayer:
         self.showing = self.window.outside(0)
         self.skipped_any = False
         self.on_jump: Callable[[int], None] = lambda position: None
+        self.is_elsewhere: Callable[[], bool] = lambda: False
         self._emit = emit
         self._told: set[str] = set()
         self._damaged: set[str] = set()  # checkpoints that cannot be read
@@ -244,6 +253,8 @@ class Replayer:
         asked = self.edits.touch(run.hits) and self.window.shows(outer.number, outer.iteration)
         if not usable or asked:
             self._execute(loop, keep=bool(run.ckpt and run.base))
+            if usable and run.last is not None and not self.window.inner:
+                self._prepare_exit(loop)
             return
         state = self._state(loop, loop.locals(), at_once=True)
         if state is None or state.entry_differences:
@@ -272,6 +283,21 @@ class Replayer:
             if state is not None:
                 state.at_entry = None
             self._check_seconds += perf_counter() - started
+
+    def _prepare_exit(self, loop: ReplayLoop) -> None:
+        """Have what it takes to leave a block early, where what is computed here is what the record computed.
+
+        The steps that were run are then not compared with a checkpoint.
+        """
+        if self.elsewhere:
+            return
+        loop.state = loop.state or self._state(loop, loop.locals())
+        loop.early = loop.live = loop.state is not None and not loop.state.entry_differences
+
+    @cached_property
+    def elsewhere(self) -> bool:
+        """True if something is different here that results depend on: versions, threads, the processor."""
+        return self.is_elsewhere()
 
     def _state(self, loop: ReplayLoop, names: dict[str, Any], at_once: bool = False) -> LiveState | None:
         """The loop's entry state. at_once: what is restored is so before the program runs on."""
@@ -511,6 +537,35 @@ class Replayer:
             self._end_early(loop)
         return False
 
+    def end_early(self, loop: ReplayLoop) -> bool:
+        """At the top of a block's iteration: once nothing in it can show any more, put its exit back."""
+        run = loop.run
+        names = loop.frame.f_globals if loop.frame.f_locals is loop.frame.f_globals else loop.locals()
+        if run.last is None or not is_past(run.last, names):
+            return False
+        with calm:
+            return self._leave_early(loop)
+
+    def _leave_early(self, loop: ReplayLoop) -> bool:
+        run = loop.run
+        loop.early = loop.live = False  # if it fails, it runs on
+        if not self._exit_kept(loop, self.cursor.position):
+            return False
+        assert run.ckpt is not None
+        values = self._restore(loop, loop.state, run.ckpt, loop.locals())
+        if values is None:
+            return False
+        self._move(loop, run.end)
+        loop.bind(values)
+        loop.done = True
+        self.tally.blocks_left += 1
+        self.note(
+            f"{loop.block}: left once the added lines had nothing more to show; "
+            "of the steps that ran, the output was compared and the state was not",
+            key=f"left {loop.block}",
+        )
+        return True
+
     def _end_early(self, loop: ReplayLoop) -> None:
         """All chosen iterations of this loop are past: stop if nothing that comes after it is chosen."""
         outer = self.stack.loops[0]
@@ -626,6 +681,7 @@ class Replayer:
                 self.tally.fired[(file, line)] = self.tally.fired.get((file, line), 0) + 1
             self._out(fd, text)
         elif fd != 1 or self.off:
+            self.cursor.beside()
             self.recorded(fd, text)
         else:
             self._follow(text, frame)

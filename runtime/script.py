@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +21,8 @@ class Iteration:
     values: dict[str, Any]
     ckpt: list[str] | None
     end: int = 0
-    hits: Hits | None = None  # None: not known, because the loop never got to its end
+    # what ran in it (a replay takes out what can show nothing); None: not known, for the loop had no end
+    hits: Hits | None = None
     blocks: list[LoopRun] = field(default_factory=list)
 
 
@@ -39,6 +41,8 @@ class LoopRun:
     silent: bool = False  # from its last noted iteration on, no iterations were noted
     ckpt: list[str] | None = None
     hits: Hits | None = None
+    given: dict[str, Any] = field(default_factory=dict)  # short plain values of its function's parameters
+    last: tuple[str, float] | None = None  # a counting variable, and the last value at which a probe may show
 
     @property
     def checkpoints(self) -> list[list[str]]:
@@ -63,6 +67,7 @@ class Script:
     interrupted: bool = True  # killed, or ended by Ctrl-C
     exit_code: int | None = None  # None: killed
     figures: Figures | None = None  # None: killed, or recorded by an earlier version
+    ran: Hits | None = None  # all that ran; None: not known, or other processes ran a part of it
 
     def foreign(self, start: int, end: int) -> bool:
         """True if between these events text was written that the record does not have."""
@@ -80,7 +85,8 @@ def parse(events: list[Event]) -> Script:
     for position, event in enumerate(events):
         tag = event[0]
         if tag == "L":
-            _enter(script, stack, LoopRun(event[1], position, len(stack)))
+            given = event[2] if len(event) > 2 else {}
+            _enter(script, stack, LoopRun(event[1], position, len(stack), given=given))
         elif tag == "B" and stack:
             stack[-1].base = event[1]
         elif tag == "H":
@@ -110,11 +116,22 @@ def parse(events: list[Event]) -> Script:
         elif tag == "E":
             script.exit_code, script.interrupted = event[1], event[2]
             script.figures = Figures.of(event[4]) if len(event) > 4 else None
+            if len(event) > 5 and event[5] is not None:
+                script.ran = _all_of(table.values())
             script.stopped = ""  # it did not: another program was to take this one's place, and could not
     for run in stack:
         _end(run, len(events))
     _drop_differentiated(script, differentiated)
     return script
+
+
+def _all_of(hits: Iterable[Hits]) -> Hits:
+    """All regions that are in any of them: each that was noted stands for something that ran."""
+    found: dict[str, frozenset[int]] = {}
+    for one in hits:
+        for file, regions in one.items():
+            found[file] = found.get(file, frozenset()) | regions
+    return found
 
 
 def _complete(script: Script, event: Event) -> None:

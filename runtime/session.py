@@ -79,6 +79,7 @@ class ReplayConfig:
         flaws: why the record is not whole, in words: each makes the replay inexact.
         overlay: folder for what the program writes.
         report: called at the end with the tally and the words of a restart before, if there was one.
+        elsewhere: whether versions, threads or the like are others than the record's; asked in mid-run.
     """
 
     run_dir: Path
@@ -90,6 +91,7 @@ class ReplayConfig:
     overlay: Path
     report: Callable[[Tally, str], None]
     told: Callable[[str], None] = lambda text: None
+    elsewhere: Callable[[], bool] = lambda: False
     flaws: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))
     folder: str = field(default_factory=os.getcwd)
@@ -299,7 +301,12 @@ def _forget() -> None:
         _active.run.broken = True
 
 
-os.register_at_fork(after_in_child=_forget)
+def _note_fork() -> None:
+    if isinstance(_active, _Recording):
+        _active.run.children.forked = True
+
+
+os.register_at_fork(before=_note_fork, after_in_child=_forget)
 
 
 def start_record(config: RecordConfig) -> None:
@@ -367,6 +374,7 @@ def start_replay(config: ReplayConfig) -> None:
     )
     replayer.tally.notes.extend(config.script.notes)
     replayer.on_jump = lambda position: files.skip_to(position - 1)
+    replayer.is_elsewhere = config.elsewhere
     session = _Replaying(replayer, files)
     live.quietly = replayer.quietly
     live.recorded_line = replayer.recorded_line

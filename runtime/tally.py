@@ -15,6 +15,7 @@ class Tally:
     restored: dict[int, set[int]] = field(default_factory=dict)
     blocks_skipped: int = 0
     blocks_executed: int = 0
+    blocks_left: int = 0  # of these, such as were left where nothing more could show
     fired: dict[tuple[str, int], int] = field(default_factory=dict)
     state_compared: int = 0
     state_equal: int = 0

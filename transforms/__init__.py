@@ -23,18 +23,22 @@ What a loop may change, for ``explain`` and for the isolation of probes:
 The recorded source against the edited one (``match.py`` is the door):
     statements.py, align.py, pairing.py   which statement is which
     judging.py, observe.py and their kin  what an added statement may do
+    when.py, decide.py                    when an added `if` shows anything; whether it does for given values
     probes.py                             Probe, Change, Match: what was found
 """
 
 from .code import full_text, to_code
+from .decide import last_showing, may_show
 from .effects import loop_effects
 from .explain import explain, explain_data
 from .instrument import Instrumented, instrument
 from .match import match
-from .plan import LoopPlan, Plan, Region
+from .plan import MODULE_REGION, LoopPlan, Plan, Region
 from .probes import Change, Match, Probe
+from .when import Target, When
 
 __all__ = [
+    "MODULE_REGION",
     "Change",
     "Instrumented",
     "LoopPlan",
@@ -42,11 +46,15 @@ __all__ = [
     "Plan",
     "Probe",
     "Region",
+    "Target",
+    "When",
     "explain",
     "explain_data",
     "full_text",
     "instrument",
+    "last_showing",
     "loop_effects",
     "match",
+    "may_show",
     "to_code",
 ]

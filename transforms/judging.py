@@ -13,6 +13,7 @@ from .output_only import is_output, output_effects
 from .pairing import Finding
 from .probes import Change, Probe
 from .statements import DEFINITIONS, first_line, header_end, import_gains, is_compound, last_line
+from .when import Loops
 
 NOTHING = Verdict(why="", own=frozenset(), recorded=frozenset(), pure=True, inert=False)
 """The verdict on a statement that is no longer there."""
@@ -40,6 +41,7 @@ class Court:
     old: Side
     new: Side
     around: Surroundings
+    loops: Loops
 
     def decide(self, finding: Finding) -> Probe | Change:
         """Return what a finding is."""
@@ -90,7 +92,7 @@ class Court:
     def _probe(self, finding: Finding, verdict: Verdict, kind: str, span: tuple[int, int]) -> Probe | Change:
         if verdict.why:
             return self._change(finding, verdict.why)
-        old = finding.step.old[0] if kind != "added" else None
+        old, new = finding.step.old[0] if kind != "added" else None, finding.step.new
         return Probe(
             line=span[0],
             end_line=span[1],
@@ -102,6 +104,7 @@ class Court:
             recorded=verdict.recorded,
             pure=verdict.pure,
             inert=verdict.inert,
+            when=self.loops.when(new) if kind == "added" and new is not None else None,
         )
 
     def _change(self, finding: Finding, why: str) -> Change:

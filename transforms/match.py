@@ -4,7 +4,8 @@ What enters: both sources and the plan of the recorded one. What leaves: the pro
 it another program, and where the recorded loops and lines are now. The steps: `statements` says when two
 statements are equal, `align` pairs the statements of two bodies, `pairing` walks both trees and keeps what is
 no plain pair, `judging` makes probes and changes of that: `observe` (by `look`, `own`, `imports`, `members`,
-`helpers`) says whether added code only observes, `output_only` what may be edited or removed.
+`helpers`) says whether added code only observes, `output_only` what may be edited or removed, `when` under
+which condition an added `if` shows anything.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from .pairing import Finding, Pairing, Place
 from .plan import MODULE_REGION, Plan
 from .probes import Change, Match, Probe
 from .statements import Body, parse
+from .when import Loops
 
 __all__ = ["Change", "Match", "Probe", "match"]
 
@@ -41,7 +43,8 @@ def match(old: bytes, new: bytes, old_plan: Plan, *, isolating: bool = False) ->
     pairing.body(*bodies, Place(module, MODULE_REGION, 1))
     own = _own_names(pairing.findings)
     helpers = Helpers(after.tree, module, own, after.facts)
-    court = Court(before, after, Surroundings(own, after.facts, isolating, helpers.find))
+    around = Surroundings(own, after.facts, isolating, helpers.find)
+    court = Court(before, after, around, Loops(after.tree, pairing.ids))
     decided = [court.decide(finding) for finding in pairing.findings]
     probes = [found for found in decided if isinstance(found, Probe)]
     changes = [found for found in decided if isinstance(found, Change)]

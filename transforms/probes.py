@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from .when import When
+
 
 @dataclass(frozen=True)
 class Probe:
@@ -29,6 +31,8 @@ class Probe:
     """Nothing in it can change state."""
     inert: bool
     """It only imports or defines: it shows nothing by itself."""
+    when: When | None = None
+    """Of an ``if`` what must hold for it to show anything, where that can be told."""
 
 
 @dataclass(frozen=True)
