@@ -134,7 +134,7 @@ def _by_value(name: str, value: str, run: LoopRun) -> set[int]:
     current = None
     found = set()
     for i, iteration in enumerate(run.iterations):
-        current = iteration.values.get(name, current)
+        current = None if name in iteration.unplain else iteration.values.get(name, current)
         if current is not None and wanted.holds(current):
             found.add(i)
     return found

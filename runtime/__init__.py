@@ -15,7 +15,8 @@ where something does. Nothing here imports torch or numpy unless the program has
                    lives.py: objects whose end the program can see; cells.py: closures)
     owed.py        what a restore need not put back until someone looks  (sole.py: who can look; behind.py)
     store.py       blobs (staging.py: where a snapshot waits, background.py: the thread that writes it)
-    journal.py     events (events.py: their shapes; figures.py: what was kept, in figures); runs.py: runs
+    journal.py     events (events.py: their shapes; figures.py: what was kept, in figures; noted.py: values of
+                   iterations); runs.py: runs
     key.py         the user's key; seal.py: the MACs of one run; description.py: run.json; private.py: modes
     files.py       user files: noted when recording, an overlay when replaying
     collector.py   rest for Python's collector during a walk

@@ -6,7 +6,7 @@ import mmap
 import resource
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from time import perf_counter  # the real one, whatever stands in `time` later
@@ -21,21 +21,19 @@ from .figures import Chances, Figures, Outcome
 from .graph import Base
 from .guards import INERT, USEFUL_DEPTH, Guard, OpenLoop, Stack, is_function, keeps_locals
 from .journal import JournalWriter
+from .noted import Noted, plain
 from .output import locate, log_parts
 from .policy import DEFAULT_OVERHEAD, DENSE, Policy
 from .project import Project
-from .roots import is_hidden
 from .seal import Seal
 from .signals import calm
 from .store import BlobWriter
 
-MAX_VALUE_CHARS, MAX_VALUE = 60, 10**18  # longer strings and larger numbers do not name an iteration
 # Loops that take next to nothing are not worth their events: after so many runs (iterations of a main loop)
 # of so few seconds each they are no longer followed.
 MUTE_AFTER, MUTE_BELOW = 50, 0.001
 SILENCE_AFTER, SILENCE_BELOW = 300, 0.0002
 GIVE_UP_AFTER = 3  # checkpoints of a block that could not see all: then none is tried
-VARYING_SEEN = 3  # iterations in which all module-level names are looked through for those that change
 FIRST_HOOK = 1 << 40  # the numbers of florc's hooks: under a number of another on its tensor, that would go
 MAX_GRAPHS = 8  # tensors with a graph at a block's exit whose backward is watched
 
@@ -122,7 +120,7 @@ class RecordLoop(OpenLoop):
     """A loop that is being recorded, at depth 0 or 1."""
 
     __slots__ = (
-        "recorder", "base", "unkept", "began", "spent", "saved", "iterator", "seen", "varying", "audited",
+        "recorder", "base", "unkept", "began", "spent", "saved", "iterator", "noted", "audited",
         "noting",
     )  # fmt: skip
 
@@ -139,8 +137,7 @@ class RecordLoop(OpenLoop):
         self.audited = False  # libraries are looked at before and after it
         self.began = 0.0  # when the current iteration or block began
         self.spent = 0.0  # what florc had taken by then
-        self.seen: dict[str, Any] = {}  # plain module-level names at the last boundary
-        self.varying: set[str] = set()  # those that changed in the first iterations
+        self.noted = Noted()
 
     def over(self, iterable: Any) -> Any:
         """A main loop's iterator is part of its state: the base is taken once it is there."""
@@ -175,22 +172,11 @@ class RecordLoop(OpenLoop):
         return value
 
 
-def _plain(names: Iterable[str], values: dict[str, Any]) -> dict[str, Any]:
-    """Those of the names that hold short plain values."""
-    return {name: values[name] for name in names if _is_short(values.get(name))}
-
-
 def _parameters(loop: OpenLoop) -> tuple[tuple[str, ...], dict[str, Any]]:
     """The parameters of the function that a loop stands in, with what is bound."""
     code = loop.frame.f_code
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     return (names, loop.locals()) if names and is_function(loop.frame) else ((), {})
-
-
-def _is_short(value: Any) -> bool:
-    if type(value) is int:
-        return -MAX_VALUE < value < MAX_VALUE
-    return type(value) is str and len(value) <= MAX_VALUE_CHARS
 
 
 class Recorder:
@@ -251,7 +237,7 @@ class Recorder:
 
     def _enter(self, loop: RecordLoop) -> None:
         self._settle()
-        given = _plain(*_parameters(loop))
+        given = plain(*_parameters(loop))
         self.journal.add(["L", loop.block, given] if given else ["L", loop.block], soon=True)
         loop.saved = self.marks.push()
         self._audit_entry(loop)
@@ -492,18 +478,8 @@ class Recorder:
     def _values(self, loop: RecordLoop) -> dict[str, Any]:
         """The plain values by which a user may name this iteration."""
         if loop.frame.f_locals is not loop.frame.f_globals:
-            names = loop.locals()
-            return _plain(loop.names, names)
-        names = loop.frame.f_globals
-        if loop.iteration <= VARYING_SEEN:
-            found = _plain([name for name in names if not is_hidden(name)], names)
-        else:
-            found = _plain(loop.varying, names)
-        changed = {name: value for name, value in found.items() if loop.seen.get(name) != value}
-        if 0 < loop.iteration <= VARYING_SEEN:
-            loop.varying.update(changed)
-        loop.seen.update(changed)
-        return changed
+            return loop.noted.of_function(loop.names, loop.locals())
+        return loop.noted.of_module(loop.frame.f_globals, loop.iteration)
 
     # -- output and notes -----------------------------------------------------------------
     def wrote(self, fd: int, text: str) -> None:

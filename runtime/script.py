@@ -21,6 +21,7 @@ class Iteration:
     values: dict[str, Any]
     ckpt: list[str] | None
     end: int = 0
+    unplain: frozenset[str] = frozenset()  # names that held something plain before, and do not any more
     # what ran in it (a replay takes out what can show nothing); None: not known, for the loop had no end
     hits: Hits | None = None
     blocks: list[LoopRun] = field(default_factory=list)
@@ -171,7 +172,9 @@ def _iterate(run: LoopRun, position: int, event: Event, table: dict[int, Hits]) 
     if run.iterations:
         run.iterations[-1].end = position
         run.iterations[-1].hits = table.get(event[4], {})
-    run.iterations.append(Iteration(position, event[2], event[3]))
+    values = {name: value for name, value in event[2].items() if value is not None}
+    gone = frozenset(event[2].keys() - values.keys())
+    run.iterations.append(Iteration(position, values, event[3], unplain=gone))
 
 
 def _leave(run: LoopRun, position: int, event: Event, table: dict[int, Hits]) -> None:

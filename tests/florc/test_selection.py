@@ -74,6 +74,11 @@ def test_words_name_iterations(words, iterations):
     assert chosen(words) == {0: iterations}
 
 
+def test_a_value_that_is_plain_no_more_is_no_value_that_goes_on():
+    values: list[dict[str, Any]] = [{"x": 1}, {"x": None}, {}, {"x": 1}]
+    assert chosen("x=1", loop(MAIN, values)) == {0: [0, 3]}
+
+
 @pytest.mark.parametrize(
     ("words", "parts"),
     [
