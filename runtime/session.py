@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import signal
 import sys
@@ -47,6 +48,8 @@ from .tally import Restart, Tally, Wish
 
 FILE_LIMIT = 64 << 20  # bytes of one file kept: a prior content, or one that the run reads back
 EXIT_INEXACT = 65
+PROCESSES_OWN = "/pymp-"  # folders in which multiprocessing keeps its sockets, which no overlay can hold
+_OF_PROCESSES = re.compile(re.escape(PROCESSES_OWN) + r"[a-z0-9_]{8}(/|$)")
 # audit events of processes that may write to the standard streams
 STARTERS = ("subprocess.Popen", "os.system", "os.posix_spawn", "os.spawn")
 ENDS: tuple[type[BaseException], ...] = (ReplayDone, Restart, NeedsExecution)
@@ -422,6 +425,8 @@ def _ignorer(store: str) -> Callable[[str], bool]:
     prefixes = tuple({os.path.realpath(prefix) + os.sep for prefix in (sys.prefix, sys.base_prefix)})
 
     def ignore(path: str) -> bool:
+        if PROCESSES_OWN in path and _OF_PROCESSES.search(path):
+            return True
         return path == store or path.startswith(store + os.sep) or path.startswith(prefixes)
 
     return ignore

@@ -27,13 +27,16 @@ def train():
         for i in range(len(totals)):
             totals[i] += random.random()
 
-def main():
+def run(epoch):
     context = multiprocessing.get_context(sys.argv[1])
+    child = context.Process(target=globals()[sys.argv[2]], args=(epoch,))
+    child.start()
+    child.join()
+
+def main():
     for epoch in range(3):
         train()
-        child = context.Process(target=globals()[sys.argv[2]], args=(epoch,))
-        child.start()
-        child.join()
+        run(epoch)
         print("epoch", epoch, flush=True)
 
 if __name__ == "__main__":

@@ -305,8 +305,9 @@ def test_under_plain_python_it_gives_its_value_back_and_loads_nothing(tmp_path):
         "'florc.runtime' in sys.modules, 'torch' in sys.modules)"
     )
     assert python(tmp_path, "-c", code).out == "True False False\n"
+    name: Any = 3
     with pytest.raises(TypeError, match="the name of a value is text"):
-        florc.log(3, 4)  # type: ignore[arg-type]
+        florc.log(name, 4)
 
 
 class Frame:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from florc import tables
@@ -18,8 +20,10 @@ def replayed(name: str, value: object, *context: tuple[str, object]) -> Row:
 
 
 def test_answers_stand_where_the_replay_was_in_the_recorded_run():
-    events = [["L", "a"], ["v", "t.py", 4, "loss", 0.5, "", [["epoch", 0]]], ["w", 1, "t.py", 5, "x", 0],
-              ["v", "t.py", 4, "loss", 0.25, "", [["epoch", 1]]]]  # fmt: skip
+    def value(number: float, epoch: int) -> list[Any]:
+        return ["v", "t.py", 4, "loss", number, "", [["epoch", epoch]]]
+
+    events: list[list[Any]] = [["L", "a"], value(0.5, 0), ["w", 1, "t.py", 5, "x", 0], value(0.25, 1)]
     noted = [Answer("r", at, "t.py", 6, "w", at, "", [["epoch", 9]]) for at in (1, 2, 4)]
     found = rows_of(events, Answers((Replay("r", "now", False),), tuple(noted)))
     assert [(one.source, one.value, one.exact) for one in found] == [
