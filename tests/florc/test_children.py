@@ -22,10 +22,13 @@ def silent(number):
 def loud(number):
     print("child", number, flush=True)
 
+def step():
+    for i in range(len(totals)):
+        totals[i] += random.random()
+
 def train():
-    for step in range(3):
-        for i in range(len(totals)):
-            totals[i] += random.random()
+    for _ in range(3):
+        step()
 
 def run(epoch):
     context = multiprocessing.get_context(sys.argv[1])
