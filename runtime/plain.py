@@ -13,7 +13,7 @@ MAX_INT = 10**400  # Python turns no larger ones than ten times as many digits i
 SCALARS = (type(None), bool, int, float, str)
 
 
-def plain(value: Any) -> tuple[Any, str]:
+def as_data(value: Any) -> tuple[Any, str]:
     """The value as JSON holds it, and what it was if it is only told in words ("" if it is the value itself).
 
     Numbers of NumPy, and tensors and arrays with no dimension, are Python's numbers; of lists, tuples and

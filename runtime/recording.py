@@ -24,7 +24,7 @@ from .guards import INERT, USEFUL_DEPTH, Guard, OpenLoop, Stack, is_function, ke
 from .journal import JournalWriter
 from .noted import Noted, plain
 from .output import locate, log_parts
-from .plain import plain
+from .plain import as_data
 from .policy import DEFAULT_OVERHEAD, DENSE, Policy
 from .project import Project
 from .seal import Seal
@@ -490,7 +490,7 @@ class Recorder:
         self._safely(lambda: self._logged(name, value, frame))
 
     def _logged(self, name: str, value: Any, frame: Any) -> None:
-        kept, note = plain(value)
+        kept, note = as_data(value)
         file, line = self.project.files.get(frame.f_code.co_filename), self.project.sources.around(frame).line
         if file is None:
             file, line, _ = locate(frame, self.project.files)

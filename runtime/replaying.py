@@ -20,12 +20,12 @@ from .isolation import Isolated, NoProbe
 from .leaving import counts_and_may_be_dropped, is_past
 from .lockstep import Cursor, Edits
 from .output import locate
-from .plain import plain, text
+from .plain import as_data, text
 from .project import Project
 from .script import Iteration, LoopRun, Script
 from .signals import calm
 from .store import BlobReader
-from .tally import Noted, Restart, Tally, Wish
+from .tally import NotedValue, Restart, Tally, Wish
 
 # What was executed is compared with its checkpoints within this many seconds, and this share of the replay's
 CHECK_GRACE, CHECK_SHARE = 5.0, 0.2
@@ -722,7 +722,7 @@ class Replayer:
     def _logged(self, name: str, value: Any, frame: Any) -> None:
         if self.ahead:
             return
-        kept, note = plain(value)
+        kept, note = as_data(value)
         if not self._is_noted(frame):
             if not self.off:
                 self._follow_value(name, kept, note, frame)
@@ -734,7 +734,7 @@ class Replayer:
         if self.showing and not self.wish.silent:
             outermost = self.stack.loops[0] if self.stack.loops else None
             where = context(frame, self.project.sources, outermost)
-            self.tally.noted.append(Noted(self.cursor.position, file, line, name, kept, note, where))
+            self.tally.noted.append(NotedValue(self.cursor.position, file, line, name, kept, note, where))
 
     def _is_noted(self, frame: Any) -> bool:
         """True for a call of `florc.log` that was added, in a line of its own or in a recorded one."""

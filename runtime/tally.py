@@ -9,7 +9,7 @@ from .window import Window
 
 
 @dataclass(frozen=True)
-class Noted:
+class NotedValue:
     """A value that an added line hands to `florc.log`, before event `at` (see answers.py)."""
 
     at: int
@@ -31,7 +31,7 @@ class Tally:
     blocks_executed: int = 0
     blocks_left: int = 0  # of these, such as were left where nothing more could show
     fired: dict[tuple[str, int], int] = field(default_factory=dict)
-    noted: list[Noted] = field(default_factory=list)
+    noted: list[NotedValue] = field(default_factory=list)
     state_compared: int = 0
     state_equal: int = 0
     output_compared: int = 0

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from florc.runtime.plain import MAX_CHARS, MAX_DEPTH, MAX_ITEMS, plain, text
+from florc.runtime.plain import MAX_CHARS, MAX_DEPTH, MAX_ITEMS, as_data, text
 
 
 class Color(enum.IntEnum):
@@ -26,12 +26,12 @@ AS_THEY_ARE = [None, True, 0, -(10**300), 1.5, "", "ü\n", [1, [2.0, "a"]], [], 
 
 @pytest.mark.parametrize("value", AS_THEY_ARE)
 def test_plain_data_is_kept_as_it_is(value):
-    assert plain(value) == (value, "")
+    assert as_data(value) == (value, "")
 
 
 def test_a_tuple_is_a_list_and_nan_is_nan():
-    assert plain((1, (2,))) == ([1, [2]], "")
-    value, note = plain(math.nan)
+    assert as_data((1, (2,))) == ([1, [2]], "")
+    value, note = as_data(math.nan)
     assert math.isnan(value) and note == ""
 
 
@@ -58,16 +58,16 @@ IN_WORDS = [
 
 @pytest.mark.parametrize(("value", "words", "note"), IN_WORDS)
 def test_what_is_no_plain_data_is_told_in_words_with_its_type(value, words, note):
-    assert plain(value) == (words, note)
+    assert as_data(value) == (words, note)
 
 
 def test_a_long_text_is_shortened_and_says_so():
-    kept, note = plain("x" * (MAX_CHARS + 1))
+    kept, note = as_data("x" * (MAX_CHARS + 1))
     assert len(kept) == MAX_CHARS and note.startswith("str, shortened from")
 
 
 def test_a_number_too_long_for_text_is_told_of_and_never_raises():
-    kept, note = plain(10 ** (sys.get_int_max_str_digits() + 10))
+    kept, note = as_data(10 ** (sys.get_int_max_str_digits() + 10))
     assert (kept, note) == ("", "int, which has no text: ValueError")
 
 
@@ -78,10 +78,10 @@ def test_numbers_of_numpy_and_torch_are_pythons():
         (torch.tensor(1.5), 1.5), (torch.tensor(7), 7), (torch.nn.Parameter(torch.tensor(0.25)), 0.25),
         (torch.tensor(0.5, dtype=torch.bfloat16), 0.5), (torch.tensor(True), True),
     ]:  # fmt: skip
-        kept, note = plain(value)
+        kept, note = as_data(value)
         assert (kept, type(kept), note) == (wanted, type(wanted), "")
-    assert plain([torch.tensor(1.0), numpy.float32(2.0)]) == ([1.0, 2.0], "")
-    kept, note = plain(torch.zeros(2))
+    assert as_data([torch.tensor(1.0), numpy.float32(2.0)]) == ([1.0, 2.0], "")
+    kept, note = as_data(torch.zeros(2))
     assert (kept, note) == ("tensor([0., 0.])", "torch.Tensor")
 
 
