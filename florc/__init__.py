@@ -5,6 +5,8 @@ What enters is a command line, what leaves is the script's own output and exit c
 or `replaying` (the steps of the two); both run the program through `runner` ("behave like
 python" in one file) and `hook` (the modules it imports). `project` says what belongs to the
 user's project, `cache` keeps instrumented code, `errors` and `messages` hold florc's own words.
+`logged` is what programs call to note a value; `rows` makes a table of what runs and replays have noted,
+which `showing` and `tables` print and `dataframes` gives to pandas.
 Of the recorded runs, `describing` tells what they keep, `sharing` exports and imports, `collecting` frees
 bytes (`choosing` says which runs go).
 
@@ -21,9 +23,12 @@ __version__ = "0.1.0"
 # public name -> the module that defines it
 _LAZY = {
     "FlorcError": "florc.errors",
+    "log": "florc.logged",
+    "logs": "florc.dataframes",
+    "runs": "florc.dataframes",
 }
 
-__all__ = ["FlorcError", "__version__"]
+__all__ = ["FlorcError", "__version__", "log", "logs", "runs"]
 
 
 def __getattr__(name: str) -> Any:

@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import BinaryIO
 
 from .errors import EXIT_REFUSED, FlorcError
-from .runtime import description, journal, private, store
+from .runtime import answers, description, journal, private, store
 
 FOLDER = "florc-run"  # of all members: short, so that no name needs an extended header
 # the description first: whoever reads can stop there
 NAMES = (description.FILE, journal.NAME, store.INDEX, store.PACK)
+LAST = answers.NAME  # of a run that somebody has replayed with `florc.log` in added lines; others have none
 BLOCK = tarfile.BLOCKSIZE
 CHUNK = 1 << 20  # bytes copied at a time
 
@@ -27,7 +28,7 @@ CHUNK = 1 << 20  # bytes copied at a time
 def pack(folder: Path, out: BinaryIO) -> None:
     """Write a run's files as an archive. OSError where that fails."""
     with tarfile.open(fileobj=out, mode="w", format=tarfile.GNU_FORMAT) as tar:
-        for name in NAMES:
+        for name in _names(folder):
             with open(folder / name, "rb") as stream:
                 member = tarfile.TarInfo(f"{FOLDER}/{name}")
                 status = os.fstat(stream.fileno())
@@ -43,7 +44,7 @@ def unpack(file: Path, folder: Path, described: Callable[[], None]) -> None:
     """
     with _open(file) as stream:
         left = os.fstat(stream.fileno()).st_size
-        missing = list(NAMES)
+        missing = [*NAMES, LAST]
         while (head := stream.read(BLOCK)).strip(b"\0"):
             name, size = _header(head, file)
             left -= BLOCK + size
@@ -58,7 +59,7 @@ def unpack(file: Path, folder: Path, described: Callable[[], None]) -> None:
                 described()
             if not missing:
                 break
-        if missing:
+        if missing not in ([], [LAST]):
             raise refused(file, f"{missing[0]} is missing")
         while rest := stream.read(CHUNK):
             if rest.strip(b"\0"):
@@ -68,25 +69,30 @@ def unpack(file: Path, folder: Path, described: Callable[[], None]) -> None:
 def copy(source: Path, folder: Path, described: Callable[[], None]) -> None:
     """Copy a run's folder into an empty one, under the same rules."""
     names = sorted(os.listdir(source))
-    strange = [name for name in names if name not in NAMES and not _is_leftover(name)]
+    strange = [name for name in names if name not in (*NAMES, LAST) and not _is_leftover(name)]
     if strange:
         raise refused(source, f"{strange[0]!r} has no place in it")
-    for name in NAMES:
+    for name in _names(source):
         with _open(source / name) as stream:
             _copy(stream, os.fstat(stream.fileno()).st_size, folder / name)
         if name == description.FILE:
             described()
 
 
+def _names(folder: Path) -> tuple[str, ...]:
+    """The files that a run's folder has."""
+    return (*NAMES, LAST) if os.path.lexists(folder / LAST) else NAMES
+
+
 def _is_leftover(name: str) -> bool:
-    """A description that a kill left half-written."""
+    """A description, or answers, that a kill left half-written."""
     stem, _, pid = name.rpartition(".")
-    return stem == description.FILE and pid.isdigit()
+    return stem in (description.FILE, LAST) and pid.isdigit()
 
 
 def _open(file: Path) -> BinaryIO:
     """A regular file; links are followed for an archive that the user names, not within a run's folder."""
-    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (os.O_NOFOLLOW if file.name in NAMES else 0)
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (os.O_NOFOLLOW if file.name in (*NAMES, LAST) else 0)
     try:
         stream = os.fdopen(os.open(file, flags), "rb")
     except OSError as error:
@@ -106,7 +112,7 @@ def _header(head: bytes, file: Path) -> tuple[str, int]:
     folder, _, name = member.name.partition("/")
     if member.type != tarfile.REGTYPE or member.linkname or member.size < 0:
         raise refused(file, f"{member.name!r} is no plain file")
-    if folder != FOLDER or name not in NAMES:
+    if folder != FOLDER or name not in (*NAMES, LAST):
         raise refused(file, f"{member.name!r} has no place in it")
     return name, member.size
 

@@ -1,7 +1,7 @@
 """The command line: which command was asked for, and how its errors reach the user.
 
-The commands themselves stand in `cli_program` (record, replay), `cli_source` (instrument, explain)
-and `cli_runs` (runs). They turn words into options; the work is done elsewhere.
+The commands themselves stand in `cli_program` (record, replay), `cli_source` (instrument, explain),
+`cli_runs` (runs) and `cli_logs` (logs). They turn words into options; the work is done elsewhere.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 
 import click
 
-from . import __version__, cli_program, cli_runs, cli_source, ending, messages
+from . import __version__, cli_logs, cli_program, cli_runs, cli_source, ending, messages
 from .errors import EXIT_REFUSED, EXIT_USAGE, FlorcError
 from .runtime.errors import StoreError
 
@@ -29,6 +29,7 @@ for command in (
     cli_source.instrument,
     cli_source.explain,
     cli_runs.runs,
+    cli_logs.logs,
     cli_runs.verify,
 ):
     group.add_command(command)

@@ -21,7 +21,7 @@ import click
 from . import cache, locks, messages, overlays, sharing, units, workers
 from .choosing import Candidate, Wanted, choose
 from .errors import EXIT_REFUSED
-from .runtime import appending, description, journal, runs, store
+from .runtime import answers, appending, description, journal, runs, store
 from .runtime.runs import Run
 
 ASIDE_SECONDS = 24 * 3600  # a file is written aside within seconds; what is older a kill has left
@@ -144,7 +144,7 @@ def _left_in(run: Run) -> Iterator[Item]:
     """What kills have left in the folder of a run."""
     for entry in sorted(run.folder.iterdir()):
         stem, _, pid = entry.name.rpartition(".")
-        if stem in (description.FILE, appending.Reserve.NAME) and pid.isdigit():
+        if stem in (description.FILE, appending.Reserve.NAME, answers.NAME) and pid.isdigit():
             yield _file(entry, f"{entry.name} of run {run.run}", run.folder)
     end = _used(run)
     tail = (run.folder / store.PACK).stat().st_size - end

@@ -97,21 +97,43 @@ def _refuse_changes(matches: dict[str, FileMatch]) -> None:
 
 def edits_of(matches: dict[str, FileMatch]) -> Edits:
     """All matches as the runtime reads them."""
-    lines: dict[tuple[str, int], int] = {}
-    dropped: set[tuple[str, int]] = set()
-    probes: dict[str, frozenset[int]] = {}
-    regions: dict[str, frozenset[int]] = {}
-    own: dict[str, frozenset[str]] = {}
+    probes = {file: found.match.probes for file, found in matches.items()}
+    noting = {file: [one for one in found if one.kind == "noted"] for file, found in probes.items()}
+    changed = {file: [one for one in found if one.kind != "noted"] for file, found in probes.items()}
+    live = {file: [one for one in found if one.kind != "removed"] for file, found in changed.items()}
     for file, found in matches.items():
-        lines |= {(file, old): new for old, new in found.match.lines.items()}
-        dropped |= {(file, line) for probe in found.match.probes for line in _old_lines(probe)}
         _refuse_shared_lines(file, found)
-        live = [probe for probe in found.match.probes if probe.kind != "removed"]
-        probes[file] = frozenset(n for probe in live for n in range(probe.line, probe.end_line + 1))
-        regions[file] = frozenset(probe.region for probe in live if not probe.inert)
-        own[file] = frozenset(name for probe in live for name in probe.own)
-    everywhere = any(_is_unmarked(found) for found in matches.values())
-    return Edits(lines, frozenset(dropped), probes, regions, own, everywhere, _around(matches))
+    return Edits(
+        lines={
+            (file, old): new for file, found in matches.items() for old, new in found.match.lines.items()
+        },
+        dropped=_replaced(changed),
+        probes={file: _lines(found) for file, found in live.items()},
+        regions={
+            file: frozenset(one.region for one in [*found, *noting[file]] if not one.inert)
+            for file, found in live.items()
+        },
+        own={file: frozenset(name for one in found for name in one.own) for file, found in live.items()},
+        noted={file: _lines(found) for file, found in noting.items()},
+        unnoted=_replaced(noting),
+        watched={
+            file: tuple((one.line, one.watches) for one in found if one.watches)
+            for file, found in live.items()
+        },
+        everywhere=any(_is_unmarked(found) for found in matches.values()),
+        around=_around(matches),
+    )
+
+
+def _lines(probes: list[Probe]) -> frozenset[int]:
+    return frozenset(n for probe in probes for n in range(probe.line, probe.end_line + 1))
+
+
+def _replaced(probes: dict[str, list[Probe]]) -> frozenset[tuple[str, int]]:
+    """The recorded lines of what was edited or removed."""
+    return frozenset(
+        (file, line) for file, found in probes.items() for one in found for line in _old_lines(one)
+    )
 
 
 def _around(matches: dict[str, FileMatch]) -> frozenset[str]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
 from . import (
+    answering,
     causes,
     environment,
     locks,
@@ -150,6 +151,8 @@ def prepare(run: runs.Run, folder: str, options: ReplayOptions) -> Prepared:
         why = f"is of no use: {'; '.join(flaws)}" if flaws else "ended before its program began"
         raise FlorcError(f"run {run.run} {why}", exit_code=EXIT_REFUSED)
     edits = edits_of(matches)
+    if edits.touch(script.in_children):  # when they run there (a loader's workers run ahead) no record tells
+        edits = replace(edits, everywhere=True)
     option = "--at" if options.at is not None else "--workers" if options.workers > 1 else ""
     held = carried(matches) if option else []
     if held:
@@ -268,6 +271,9 @@ class _Replay:
 
     def _report(self, tally: Any, reason: str) -> None:
         file = self._options.summary if self._share is None else self._share.summary
+        if not self._options.rerun:
+            replay = answering.new_id() if self._share is None else self._share.replay
+            answering.keep(self._prepared.run, tally, replay)
         summary.report(self._prepared, tally, reason, self._clock, file, self._variables)
         if self._options.rerun:
             summary.verdict(self._prepared.run, tally)

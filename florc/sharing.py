@@ -19,7 +19,7 @@ from . import archive, messages, project, trust
 from .errors import EXIT_INEXACT, EXIT_REFUSED, FlorcError
 from .options import Target
 from .recording import script_id
-from .runtime import description, journal, private, runs, store
+from .runtime import answers, description, journal, private, runs, store
 from .runtime.errors import StoreError
 from .runtime.key import Key
 from .runtime.seal import Seal, new_salt
@@ -169,6 +169,11 @@ class _Import:
         self.damaged = max(self.damaged, kept - len(lines))
         private.write(self._out / store.INDEX, b"".join(lines), sync=True)
         os.rename(self._in / store.PACK, self._out / store.PACK)
+        noted = answers.read(self._in, self._old)
+        if noted.damage:
+            self.faults.append(noted.damage)
+        elif noted.rows:
+            answers.write(self._out, self._new, noted)
 
     def _lines(self) -> list[bytes]:
         """The lines of the new index."""

@@ -11,7 +11,7 @@ import click
 from . import messages, project, replaying, startup, trust
 from .errors import EXIT_INEXACT, EXIT_REFUSED, FlorcError
 from .options import ReplayOptions, Target
-from .runtime import journal, runs
+from .runtime import answers, journal, runs
 from .runtime.errors import StoreError
 from .runtime.store import BlobReader
 
@@ -81,7 +81,9 @@ def read_all(run: runs.Run) -> Verdict:
     reader.close()
     count = len(reader.keys())
     missing = max((event[3] for event in read.events if event[0] == "E"), default=0) - count
-    return Verdict(count, size, trust.flaws(run, read), tuple(damaged), max(missing, 0))
+    noted = answers.read(run.folder, run.seal).damage
+    record = (*trust.flaws(run, read), *([noted] if noted else []))
+    return Verdict(count, size, record, tuple(damaged), max(missing, 0))
 
 
 def _rerun(run: runs.Run, store: Path) -> int:

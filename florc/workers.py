@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from . import messages
+from .answering import new_id
 from .errors import EXIT_INEXACT
 from .partition import partition
 from .runtime.lockstep import Edits
@@ -40,6 +41,7 @@ class Share:
     selected: dict[int, list[int]] | None
     part: Part | None
     summary: str
+    replay: str
 
     def window(self, whole: Window) -> Window:
         """The worker's window on what all of them replay."""
@@ -64,6 +66,7 @@ def own_share() -> Share | None:
         None if selected is None else {int(loop): chosen for loop, chosen in selected.items()},
         None if told["part"] is None else Part(**told["part"]),
         told["summary"],
+        told["replay"],
     )
 
 
@@ -124,12 +127,12 @@ def _start_up(run: LoopRun, item: int) -> float:
 class Worker:
     """One process with a share, its text kept in files."""
 
-    def __init__(self, folder: Path, number: int, window: Window) -> None:
+    def __init__(self, folder: Path, number: int, window: Window, replay: str) -> None:
         self.number = number
         self._stem = folder / f"worker-{number}"
         selected = window.selected
         chosen = None if selected is None else {loop: sorted(items) for loop, items in selected.items()}
-        self._share = Share(chosen, window.part, str(self._stem.with_suffix(".json")))
+        self._share = Share(chosen, window.part, str(self._stem.with_suffix(".json")), replay)
         self._sent = 0
         self._kept = b""  # what was sent of an attempt that died
         self.attempt = 0
@@ -178,7 +181,8 @@ class Worker:
 def run(parts: list[Window]) -> tuple[int, dict[str, Any]]:
     """Run a worker for each window, print their text in order; (exit code, merged summary)."""
     with tempfile.TemporaryDirectory(prefix=PREFIX) as folder, contextlib.ExitStack() as stack:
-        workers = [Worker(Path(folder), number, window) for number, window in enumerate(parts)]
+        replay = new_id()
+        workers = [Worker(Path(folder), number, window, replay) for number, window in enumerate(parts)]
         for worker in workers:
             stack.callback(_end, worker)
         told: set[str] = set()

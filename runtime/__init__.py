@@ -22,6 +22,8 @@ where something does. Nothing here imports torch or numpy unless the program has
     collector.py   rest for Python's collector during a walk
     handlers.py    the program's atexit handlers
     shown.py       what the program is shown of its own names
+    plain.py       a value as plain data; context.py: the loops around it; answers.py: what replays have noted
+    children.py    child processes: what they ran, whether they may write
     output.py      captured text; emitter.py: text given out; clocks.py: readings of the clock
 """
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
@@ -32,6 +33,7 @@ class Emitter:
         reason: why the attempt before this one gave up, in words; "" in the first.
         banned: loops whose states earlier attempts suspect.
         scratch: nothing is to be skipped any more.
+        right: what the attempts before this one have printed was the same, as far as they got.
     """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
@@ -42,15 +44,20 @@ class Emitter:
         self.scratch: bool = handed.get("scratch", False)
         self._printed: int = handed.get("chars", 0)  # by earlier attempts
         self._digest: str = handed.get("digest", "")
-        self._right: bool = handed.get("right", True)  # all attempts so far have printed the same
+        self.right: bool = handed.get("right", True)  # all attempts so far have printed the same
         self.writers: dict[int, Callable[[str], Any]] = {}
         self._chars = 0
         self._hash = xxhash.xxh3_128()
         self.muted = False
+        self._one_at_a_time = threading.RLock()  # a signal's handler may write while its thread does
 
     def __call__(self, fd: int, text: str) -> None:
         if self.muted or fd not in self.writers:
             return
+        with self._one_at_a_time:
+            self._write(fd, text)
+
+    def _write(self, fd: int, text: str) -> None:
         if fd == 1:
             text = self._not_yet(text)
         if text:
@@ -62,7 +69,7 @@ class Emitter:
         seen, rest = text[:left], text[left:]
         self._count(seen)
         if left and self._chars == self._printed:
-            self._right = self._right and self._hash.hexdigest() == self._digest
+            self.right = self.right and self._hash.hexdigest() == self._digest
         self._count(rest)
         return rest
 
@@ -72,7 +79,7 @@ class Emitter:
 
     def finish(self) -> bool:
         """True if what earlier attempts had printed was right."""
-        return self._right and self._chars >= self._printed
+        return self.right and self._chars >= self._printed
 
     def hand_over(self, reason: str, suspect: str) -> dict[str, Any]:
         """What the next attempt needs to know."""
@@ -82,7 +89,7 @@ class Emitter:
             printed, digest = self._chars, self._hash.hexdigest()
         else:
             printed, digest = self._printed, self._digest
-        text = {"chars": printed, "digest": digest, "right": self._right}
+        text = {"chars": printed, "digest": digest, "right": self.right}
         return {"reason": reason, "banned": banned, "scratch": hopeless, **text}
 
 

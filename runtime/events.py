@@ -200,6 +200,39 @@ _FILE_SHAPES: dict[str, tuple[Check, ...]] = {
     "left": (is_path, _count, _int),
 }
 
+def _plain(value: Any) -> bool:
+    """What JSON holds: it is shown, and never more."""
+    return True
+
+
+def _context(value: Any) -> bool:
+    """Columns with their values."""
+    return type(value) is list and all(
+        type(pair) is list and len(pair) == 2 and _text(pair[0]) and type(pair[1]) in (bool, int, float, str)
+        for pair in value
+    )
+
+
+# name, value, what the value was, context
+_VALUE: tuple[Check, ...] = (_text, _plain, _text, _context)
+
+
+def is_replay(event: Any) -> bool:
+    """True for a replay in a file of answers (see answers.py)."""
+    return _fits(event, "r", (_text, _text, _bool))
+
+
+def is_answer(event: Any) -> bool:
+    """True for a value in a file of answers."""
+    return _fits(event, "a", (_text, _count, _name, _int, *_VALUE))
+
+
+def _fits(event: Any, tag: str, wanted: tuple[Check, ...]) -> bool:
+    if type(event) is not list or len(event) <= len(wanted) or event[0] != tag:
+        return False
+    return all(check(part) for check, part in zip(wanted, event[1:], strict=False))
+
+
 _SHAPES: dict[str, tuple[Check, ...]] = {
     "L": (_text,),
     "B": (_key,),
@@ -208,7 +241,9 @@ _SHAPES: dict[str, tuple[Check, ...]] = {
     "X": (_text, _number, _ckpt, _int),
     "Z": (_text,),
     "H": (_int, _regions),
+    "F": (_regions,),
     "w": (_int, _name, _int, _text, _numbers),
+    "v": (_name, _int, *_VALUE),
     "M": (_name, _name, _name, _bytes),
     "R": (_text, lambda value: True),  # see _start_state
     "c": (_text, _reading, _text),

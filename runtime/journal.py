@@ -8,9 +8,13 @@ r"""The journal of a run: what happened, in order, one JSON array a line.
     ["X", outcome, s, ckpt, hits]  the innermost open loop is left: "end" or "return"; seconds; as above
     ["Z", id]                      an open loop was left by an exception (noticed at the next guard)
     ["H", n, regions]              hits n: {file: [region, ...]} that ran
+    ["F", regions]                 parts of the program that have run in forked children by now
     ["w", fd, file, line, text, n] text written to stdout (1) or stderr (2) by the statement at file:line; n
                                    tells of line numbers in it: 0 none, 1 perhaps (warnings), or the text
                                    parted at them (logging)
+    ["v", file, line, name, value, note, context]
+                                   a value noted by `florc.log` at file:line; note: what it was, if value is
+                                   but its text; context: columns and their values (see context.py)
     ["M", name, file, path, text]  a project module, before it executes; its source, one character a byte
     ["R", which, state]            where a generator stood when the program (or its library) began
     ["c", clock, value, who]       a reading of a clock, and the file or module that took it

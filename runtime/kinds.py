@@ -44,6 +44,7 @@ from .objects import (
     PythonRandom,
     Reduced,
     RootKind,
+    Thread,
     WeakReference,
     WorkQueue,
 )
@@ -88,6 +89,7 @@ _BASES: tuple[tuple[type | tuple[type, ...], Kind], ...] = (
     (functools.partial, _KINDS[functools.partial]),
     (queue.Queue, WorkQueue()),
     (BaseException, ErrorInstance()),
+    (threading.Thread, Thread()),
     ((int, float, complex, str, bytes), PlainSubclass()),
 )
 

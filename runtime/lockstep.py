@@ -25,10 +25,13 @@ class Edits:
 
     Attributes:
         lines: (file id, recorded line) -> line in the edited file.
+        noted: file id -> lines of the edited file whose calls of `florc.log` are probes, and nothing else is.
+        unnoted: (file id, recorded line) of statements whose recorded calls of it were edited or removed.
         dropped: (file id, recorded line) of output statements that were removed or edited.
         probes: file id -> lines of the edited file that belong to probes.
         regions: file id -> recorded regions that hold probes.
         own: file id -> names that belong to the probes.
+        watched: file id -> first and last line of what an added profiler or timer looks at: it has to run.
         everywhere: probes stand where the record could not mark what ran: they may run anywhere.
         around: loops (block ids) in whose text probes stand.
     """
@@ -38,6 +41,9 @@ class Edits:
     probes: dict[str, frozenset[int]] = field(default_factory=dict)
     regions: dict[str, frozenset[int]] = field(default_factory=dict)
     own: dict[str, frozenset[str]] = field(default_factory=dict)
+    noted: dict[str, frozenset[int]] = field(default_factory=dict)
+    unnoted: frozenset[tuple[str, int]] = frozenset()
+    watched: dict[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     everywhere: bool = False
     around: frozenset[str] = frozenset()
 
@@ -59,14 +65,22 @@ class Cursor:
         self._beside = (0, 0)  # a position, and how many texts to other streams the program wrote there
 
     def is_dropped(self, event: Event) -> bool:
+        if event[0] == "v":
+            place = (event[1], event[2])
+            return place in self.edits.dropped or place in self.edits.unnoted
         return (event[2], event[3]) in self.edits.dropped
 
+    def _is_of_interest(self, event: Event) -> bool:
+        """A structural event, text on standard output, or a noted value."""
+        if event[0] in STRUCTURAL:
+            return True
+        return (event[0] == "v" or (event[0] == "w" and event[1] == 1)) and not self.is_dropped(event)
+
     def ahead(self) -> int:
-        """The position of the next event of interest: a structural one, or text on standard output."""
+        """The position of the next event of interest."""
         position = self.position
         while position < len(self.events):
-            event = self.events[position]
-            if event[0] in STRUCTURAL or (event[0] == "w" and event[1] == 1 and not self.is_dropped(event)):
+            if self._is_of_interest(self.events[position]):
                 return position
             position += 1
         return position
@@ -93,7 +107,7 @@ class Cursor:
         """The next recorded reading of a clock by this reader, before anything else happens; else None."""
         for position in range(self.position, min(self.position + CLOCKS_AHEAD, len(self.events))):
             event = self.events[position]
-            if event[0] in STRUCTURAL or (event[0] == "w" and event[1] == 1 and not self.is_dropped(event)):
+            if self._is_of_interest(event):
                 return None
             if event[0] == "c" and event[1] == name and event[3] == who and position not in self._read:
                 self._read.add(position)
@@ -107,10 +121,12 @@ class Cursor:
         return position >= len(self.events) or self.events[position][0] == "E"
 
     def texts_ahead(self) -> Iterator[str]:
-        """What the recorded run still wrote on standard output."""
+        """What the recorded run still wrote on standard output, or noted."""
         for event in self.events[self.position :]:
             if event[0] == "w" and event[1] == 1 and not self.is_dropped(event):
                 yield self.text(event)
+            elif event[0] == "v" and not self.is_dropped(event):
+                yield f"florc.log {event[3]}"
 
     def beside(self) -> None:
         """The program writes what is not followed: a jump from here must not give that out once more."""

@@ -146,6 +146,39 @@ class WorkQueue(Instance):
             super().write(obj, content, build)
 
 
+class Thread(Instance):
+    """threading.Thread: what it runs and what its class adds; not how the system numbers, names and locks it.
+
+    One that was started in the loop cannot be made again.
+    """
+
+    tag = "thread"
+    _RUNS = frozenset({"_target", "_args", "_kwargs"})  # a thread lets go of them when it ends
+    _OWN = frozenset(vars(threading.Thread(name="florc")))
+
+    def read(self, obj: Any, walk: Walk) -> tuple[Any, ...]:
+        if walk.current >= walk.first_new:
+            walk.lost.append((walk.current, "a thread that was made in the loop"))
+        names = (instance_dict(obj) or {}).items()
+        held = [
+            (name, walk.ref(value, ("a", name)))
+            for name, value in names
+            if name in self._RUNS or name not in self._OWN
+        ]
+        return (self.tag, class_ref(obj, walk), (held, []))
+
+    def make(self, content: Any, build: Build) -> Any:
+        return Lost("a thread that was made in the loop")
+
+    def write(self, obj: Any, content: Any, build: Build) -> None:
+        if isinstance(obj, Lost):
+            return
+        names = instance_dict(obj) or {}
+        for name in [name for name in names if name not in self._OWN]:
+            del names[name]
+        names.update((name, build.get(ref)) for name, ref in content[2][0] if name not in self._OWN)
+
+
 class ErrorInstance(Kind):
     """Exceptions: their arguments, attributes, what they came of, and by which functions they were raised.
 

@@ -7,6 +7,7 @@ import importlib
 from collections.abc import Iterable
 from typing import Any, cast
 
+from .context import Sources
 from .errors import CannotRestore
 from .roots import HIDDEN, Namespace, Root
 from .watched import MARK, WatchedNames, watch
@@ -28,6 +29,7 @@ class Project:
         self.paths: dict[str, str] = {}  # file id -> code file name
         self.marks: dict[str, bytearray] = {}  # file id -> one byte a region
         self.binds: dict[str, tuple[str, ...]] = {}  # block id -> names it may rebind
+        self.sources = Sources()
         self.watched: dict[str, Namespace] = {}  # key of a library's module or class -> names of it
 
     def add(

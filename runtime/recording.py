@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import resource
 import sys
 from collections import deque
@@ -16,6 +15,8 @@ from .appending import Reserve
 from .audit import AUTO, OFF, Audit
 from .background import Job
 from .checkpoint import Snapshots, Taken
+from .children import VALUES_LOST, Flag, Forked, Spawned
+from .context import context
 from .errors import CannotRestore, StoreError
 from .figures import Chances, Figures, Outcome
 from .graph import Base
@@ -23,6 +24,7 @@ from .guards import INERT, USEFUL_DEPTH, Guard, OpenLoop, Stack, is_function, ke
 from .journal import JournalWriter
 from .noted import Noted, plain
 from .output import locate, log_parts
+from .plain import as_data
 from .policy import DEFAULT_OVERHEAD, DENSE, Policy
 from .project import Project
 from .seal import Seal
@@ -73,21 +75,6 @@ class Marks:
             for i, hit in enumerate(old):
                 if hit:
                     marks[i] = 1
-
-
-class Flag:
-    """One byte that forked children share with this process."""
-
-    def __init__(self) -> None:
-        self._shared = mmap.mmap(-1, 1)
-
-    @property
-    def value(self) -> int:
-        return self._shared[0]
-
-    @value.setter
-    def value(self, value: int) -> None:
-        self._shared[0] = value
 
 
 class Children:
@@ -209,6 +196,8 @@ class Recorder:
         self.foreign = Flag()
         self.children = Children()
         self._foreign_seen = False
+        self._values_lost = Flag()
+        self.forked, self.spawned = Forked(self.project), Spawned()
         self._told: set[str] = set()
         self._muted: set[str] = set()
         self._next_hook = FIRST_HOOK
@@ -496,6 +485,23 @@ class Recorder:
                 numbers = parts if len(parts) > 1 else 0
         self.journal.add(["w", fd, file, line, text, numbers], now=True)
 
+    def logged(self, name: str, value: Any, frame: Any) -> None:
+        """A value that the program notes."""
+        self._safely(lambda: self._logged(name, value, frame))
+
+    def _logged(self, name: str, value: Any, frame: Any) -> None:
+        kept, note = as_data(value)
+        file, line = self.project.files.get(frame.f_code.co_filename), self.project.sources.around(frame).line
+        if file is None:
+            file, line, _ = locate(frame, self.project.files)
+        outermost = self.stack.loops[0] if self.stack.loops else None
+        where = context(frame, self.project.sources, outermost)
+        self.journal.add(["v", file, line, name, kept, note, where])
+
+    def logged_elsewhere(self, frame: Any) -> None:
+        """Another thread or process notes a value: it belongs to no place in the program, and is not kept."""
+        self._values_lost.value = 1
+
     def keep(self, data: bytes) -> str:
         """Keep a file's contents, which the program may unpickle; StoreError once the store has failed."""
         found: list[str] = []
@@ -521,10 +527,19 @@ class Recorder:
         self._safely(lambda: self.journal.add(event))
 
     def _note_others(self) -> None:
-        """Note if text has come from elsewhere (a loader's worker, another thread) since last asked."""
-        if self.foreign.value or self._foreign_seen:
+        """Note if text has come from elsewhere (a loader's worker, another thread) since last asked.
+
+        And what of the project has run in forked children.
+        """
+        if self.foreign.value or self._foreign_seen or self.spawned.may_have_written():
             self.foreign.value, self._foreign_seen = 0, False
             self.journal.add(["o"])
+        if self._values_lost.value and VALUES_LOST not in self._told:
+            self.note(VALUES_LOST)
+            self.warn(VALUES_LOST)
+        ran = self.forked.news()
+        if ran:
+            self.journal.add(["F", ran])
 
     def note(self, words: str) -> None:
         if words not in self._told:
@@ -538,6 +553,7 @@ class Recorder:
     def _finish(self, code: int, interrupted: bool) -> None:
         self.blobs.finish()
         self._settle()
+        self._note_others()
         hits = None if self.children.were_there() else self.marks.hits()
         self.journal.add(["E", code, interrupted, self.blobs.count, self.figures().packed(), hits])
         self.journal.sync()

@@ -10,7 +10,9 @@ from time import perf_counter  # the real one, whatever stands in `time` later
 from typing import Any
 
 from .checkpoint import MAX_NAMED, LiveState
+from .children import Flag
 from .clocks import differ_in_times, reader
+from .context import context
 from .emitter import Emitter
 from .errors import CannotRestore, NeedsExecution, ReplayDone, StoreError
 from .guards import INERT, USEFUL_DEPTH, Guard, OpenLoop, Stack, keeps_locals
@@ -18,11 +20,12 @@ from .isolation import Isolated, NoProbe
 from .leaving import counts_and_may_be_dropped, is_past
 from .lockstep import Cursor, Edits
 from .output import locate
+from .plain import as_data, text
 from .project import Project
 from .script import Iteration, LoopRun, Script
 from .signals import calm
 from .store import BlobReader
-from .tally import Restart, Tally, Wish
+from .tally import NotedValue, Restart, Tally, Wish
 
 # What was executed is compared with its checkpoints within this many seconds, and this share of the replay's
 CHECK_GRACE, CHECK_SHARE = 5.0, 0.2
@@ -150,6 +153,7 @@ class Replayer:
         self.ahead = False  # an iterator is being moved forward: nothing that it does counts
         self.off = False  # diverged for good: the program simply runs
         self.window = wish.window
+        self._shows, self.foreign, self.values_lost = Flag(), Flag(), Flag()
         self.showing = self.window.outside(0)
         self.skipped_any = False
         self.on_jump: Callable[[int], None] = lambda position: None
@@ -164,6 +168,15 @@ class Replayer:
         self._probe_lines = edits.probes
         self.own: frozenset[str] = frozenset().union(*edits.own.values())
         self._old_lines = {(file, new): old for (file, old), new in edits.lines.items()}
+
+    @property
+    def showing(self) -> bool:
+        """True where text is printed; forked children ask too."""
+        return bool(self._shows.value)
+
+    @showing.setter
+    def showing(self, value: bool) -> None:
+        self._shows.value = int(value)
 
     # -- entering -------------------------------------------------------------------------
     def loop(self, block: str, names: tuple[str, ...], frame: Any, skippable: bool) -> Guard:
@@ -198,6 +211,10 @@ class Replayer:
         loop.number = self._main_numbers[run.start]
         self.tally.loops_began = self.tally.loops_began or perf_counter()
         loop.wanted = self._wanted(loop)
+        if self._is_watched(loop.frame):  # with --at, what it tells after the loop is not asked for
+            whole = self.window.selected is None
+            every = range(len(run.iterations))
+            loop.wanted = [i for i in every if whole or self.window.shows(loop.number, i)]
         if loop.wanted or self.wish.scratch:
             return
         if self._gives_out_rest(loop):
@@ -208,6 +225,16 @@ class Replayer:
             self.tally.restored.setdefault(loop.number, set()).update(range(len(loop.run.iterations)))
         else:
             loop.wanted = [len(run.iterations) - 1]
+
+    def _is_watched(self, frame: Any) -> bool:
+        """True if an added profiler or timer stands around what the frame is at: it looks at what runs."""
+        files, watched = self.project.files, self.edits.watched
+        while frame is not None and any(watched.values()):
+            lines = watched.get(files.get(frame.f_code.co_filename, ""), ())
+            if any(first <= frame.f_lineno <= last for first, last in lines):
+                return True
+            frame = frame.f_back
+        return False
 
     def _exit_kept(self, loop: ReplayLoop, start: int) -> bool:
         """True if the state at the loop's exit may be put back by a skip from the event at `start`."""
@@ -251,9 +278,10 @@ class Replayer:
         outer = self.stack.loops[0]
         assert isinstance(outer, ReplayLoop)
         asked = self.edits.touch(run.hits) and self.window.shows(outer.number, outer.iteration)
-        if not usable or asked:
+        watched = self._is_watched(loop.frame)
+        if not usable or asked or watched:
             self._execute(loop, keep=bool(run.ckpt and run.base))
-            if usable and run.last is not None and not self.window.inner:
+            if usable and run.last is not None and not self.window.inner and not watched:
                 self._prepare_exit(loop)
             return
         state = self._state(loop, loop.locals(), at_once=True)
@@ -685,6 +713,66 @@ class Replayer:
             self.recorded(fd, text)
         else:
             self._follow(text, frame)
+
+    def logged(self, name: str, value: Any, frame: Any) -> None:
+        """A value that the program hands to `florc.log`: an added line's is kept, the rest compared."""
+        with calm:
+            self._logged(name, value, frame)
+
+    def _logged(self, name: str, value: Any, frame: Any) -> None:
+        if self.ahead:
+            return
+        kept, note = as_data(value)
+        if not self._is_noted(frame):
+            if not self.off:
+                self._follow_value(name, kept, note, frame)
+            return
+        if self._at_the_end():
+            raise self._stop(ReplayDone())
+        file, line, _ = locate(frame, self.project.files)
+        self.tally.fired[(file, line)] = self.tally.fired.get((file, line), 0) + 1
+        if self.showing and not self.wish.silent:
+            outermost = self.stack.loops[0] if self.stack.loops else None
+            where = context(frame, self.project.sources, outermost)
+            self.tally.noted.append(NotedValue(self.cursor.position, file, line, name, kept, note, where))
+
+    def _is_noted(self, frame: Any) -> bool:
+        """True for a call of `florc.log` that was added, in a line of its own or in a recorded one."""
+        file, line, _ = locate(frame, self.project.files)
+        return line in self.edits.noted.get(file, ()) or self.is_probe(frame)
+
+    def _follow_value(self, name: str, kept: Any, note: str, frame: Any) -> None:
+        event = self.cursor.take("v")
+        if event is None or event[3] != name:
+            file, line, _ = locate(frame, self.project.files)
+            self.diverge(f"{file}:{line} notes {name!r}, which the recorded run did not there")
+            return
+        self.tally.output_compared += 1
+        if [text(event[4]), event[5]] == [text(kept), note]:
+            self.tally.output_equal += 1
+        elif note and differ_in_times(event[4], kept):
+            self.tally.output_clocks += 1
+        else:
+            self.inexact(f"{event[1]}:{event[2]} now notes {name!r} as {kept!r}, recorded was {event[4]!r}")
+
+    def logged_elsewhere(self, frame: Any) -> None:
+        """In another thread, or in a forked child: an added line's value has no place in the run."""
+        if self._is_noted(frame):
+            self.values_lost.value = 1
+
+    def wrote_beside(self, fd: int, text: str) -> None:
+        """Text by another thread: no record has it, so that it goes out as it comes."""
+        if not self.wish.new_only or self.is_probe(sys._getframe(2)):
+            self._out(fd, text)
+
+    def wrote_in_child(self, fd: int) -> bool:
+        """In a forked child: True if what it writes is to go out. No later attempt can take it back."""
+        goes = self.showing and not self.wish.silent
+        if self.wish.new_only and not self.is_probe(sys._getframe(2)):
+            goes = False
+        if goes and fd == 1:
+            self.foreign.value = 1
+        return goes
 
     def _follow(self, text: str, frame: Any) -> None:
         event = self.cursor.take("w")

@@ -63,6 +63,7 @@ class Script:
     whole_from: int = 0  # events before this one lack state that was found later
     notes: list[str] = field(default_factory=list)
     others: list[int] = field(default_factory=list)         # positions of text written by others
+    in_children: Hits = field(default_factory=dict)  # regions that ran in forked children
     muted: dict[str, int] = field(default_factory=dict)  # block id -> position from which it is not followed
     stopped: str = ""                                      # why recording stopped before the program did
     interrupted: bool = True  # killed, or ended by Ctrl-C
@@ -100,6 +101,9 @@ def parse(events: list[Event]) -> Script:
             _leave(stack.pop(), position, event, table)
         elif tag == "C":
             _complete(script, event)
+        elif tag == "F":
+            for file, regions in event[1].items():
+                script.in_children[file] = script.in_children.get(file, frozenset()) | frozenset(regions)
         elif tag == "o":
             script.others.append(position)
         elif tag == "stop":

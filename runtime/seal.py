@@ -42,6 +42,11 @@ class Seal:
         made.update(data)
         return made.hexdigest()
 
+    def answers(self, body: bytes) -> str:
+        """The MAC of what replays have noted, all of it together."""
+        made = hashlib.blake2b(body, key=self._secret, person=b"florc answers", digest_size=MAC_SIZE)
+        return made.hexdigest()
+
     def description(self, fields: Mapping[str, Any]) -> str:
         """The MAC of a run's description, whatever the order of its fields."""
         data = canonical(fields)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import signal
 import sys
@@ -24,6 +25,7 @@ from . import files_audit, live, objects, shown
 from .audit import AUTO
 from .behind import looks_behind
 from .cells import RecordedCells
+from .children import SPAWNING, VALUES_LOST
 from .clocks import Clocks, reader
 from .emitter import Emitter, restart
 from .entropy import Entropy
@@ -46,6 +48,8 @@ from .tally import Restart, Tally, Wish
 
 FILE_LIMIT = 64 << 20  # bytes of one file kept: a prior content, or one that the run reads back
 EXIT_INEXACT = 65
+PROCESSES_OWN = "/pymp-"  # folders in which multiprocessing keeps its sockets, which no overlay can hold
+_OF_PROCESSES = re.compile(re.escape(PROCESSES_OWN) + r"[a-z0-9_]{8}(/|$)")
 # audit events of processes that may write to the standard streams
 STARTERS = ("subprocess.Popen", "os.system", "os.posix_spawn", "os.spawn")
 ENDS: tuple[type[BaseException], ...] = (ReplayDone, Restart, NeedsExecution)
@@ -126,9 +130,15 @@ class _Session:
         self.handlers = Handlers(self.run.project.files)
         self.handlers.install()
         self._seed_torch = seeds["torch"]
-        self.watcher = Watcher({"numpy.random": seeds["numpy"], "torch": self._on_torch})
+        self.watcher = Watcher(
+            {"numpy.random": seeds["numpy"], "torch": self._on_torch, **self.watching()}
+        )
         for number, stream in streams():
             self._tap(number, stream)
+
+    def watching(self) -> dict[str, Callable[[Any], None]]:
+        """Other modules whose import is waited for."""
+        return {}
 
     def _on_torch(self, torch: Any) -> None:
         self._seed_torch(torch)
@@ -232,6 +242,10 @@ class _Recording(_Session):
         files_audit.silence(self._started)
         super().stop()
         self.signals.uninstall()
+        self.run.spawned.remove()
+
+    def watching(self) -> dict[str, Callable[[Any], None]]:
+        return dict.fromkeys(SPAWNING, self.run.spawned.watch)
 
     def _on_exec(self, _: tuple[Any, ...]) -> None:
         if self.is_mine():
@@ -257,10 +271,12 @@ class _Replaying(_Session):
         self.signals = Signals(at_once=(signal.default_int_handler,))
 
     def write(self, tap: Tap, number: int, text: str) -> Any:
-        if not self.is_mine() or getattr(tap.stream, "closed", False):
-            return tap.original(text)  # by another thread or process; or it raises, as it did in the record
+        if getattr(tap.stream, "closed", False):
+            return tap.original(text)  # it raises, as it did in the record
+        if os.getpid() != self.pid:
+            return tap.original(text) if self.run.wrote_in_child(number) else len(text)
         with calm:
-            self.run.wrote(number, text)
+            (self.run.wrote if self.is_mine() else self.run.wrote_beside)(number, text)
         return len(text)
 
     def start(
@@ -283,30 +299,31 @@ class _Replaying(_Session):
 
 
 _active: _Session | None = None
+_parent: _Session | None = None  # in a forked child of a replay: the session it was forked from
 _config: ReplayConfig | None = None
 _emitter: Emitter | None = None
 
 
 def _forget() -> None:
     """In a forked child nothing is recorded or replayed; its output is its own."""
-    global _active
-    if isinstance(_active, _Replaying):
-        for _, tap in _active.taps:
-            tap.remove()
+    global _active, _parent
     if _active is not None:
         _active.remove_readers()
     if not isinstance(_active, _Recording):
-        _active = None
+        _active, _parent = None, _active or _parent
     else:
         _active.run.broken = True
+        _active.run.forked.enter()
 
 
-def _note_fork() -> None:
+def _prepare_fork() -> None:
+    """A forked child tells what of the project it runs."""
     if isinstance(_active, _Recording):
+        _active.run.forked.prepare()
         _active.run.children.forked = True
 
 
-os.register_at_fork(before=_note_fork, after_in_child=_forget)
+os.register_at_fork(before=_prepare_fork, after_in_child=_forget)
 
 
 def start_record(config: RecordConfig) -> None:
@@ -408,6 +425,8 @@ def _ignorer(store: str) -> Callable[[str], bool]:
     prefixes = tuple({os.path.realpath(prefix) + os.sep for prefix in (sys.prefix, sys.base_prefix)})
 
     def ignore(path: str) -> bool:
+        if PROCESSES_OWN in path and _OF_PROCESSES.search(path):
+            return True
         return path == store or path.startswith(store + os.sep) or path.startswith(prefixes)
 
     return ignore
@@ -421,6 +440,7 @@ def add_module(name: str, file: str, path: str, source: bytes, namespace: dict[s
     if namespace is None and name in sys.modules:
         namespace = vars(sys.modules[name])
     run.project.add(name, file, path, namespace)
+    run.project.sources.add(path, source)
     if isinstance(run, Recorder):
         run.event(["M", name, file, path, source.decode("latin-1")])  # as bytes, one a character
     elif looks_behind(source):
@@ -446,6 +466,18 @@ def probe(where: str, *names: str) -> NoProbe:
         return NoProbe()
     with calm:
         return session.run.probe(where, names, sys._getframe(1))
+
+
+def log(name: str, value: Any, frame: Any) -> None:
+    """What `florc.log` was given, by the code that runs in frame."""
+    if _active is None:
+        if _parent is not None:
+            _parent.run.logged_elsewhere(frame)
+        return
+    if not _active.is_mine():
+        _active.run.logged_elsewhere(frame)
+        return
+    _active.run.logged(name, value, frame)
 
 
 def marks(file: str, count: int) -> bytearray:
@@ -504,6 +536,8 @@ def _finish_replay(session: _Replaying, code: int, error: BaseException | None) 
     if isinstance(error, (Restart, NeedsExecution)):
         words = str(error) or "a value was needed that no checkpoint holds"
         if not replayer.wish.scratch:
+            if replayer.foreign.value:
+                _emitter.right = False
             handed = _emitter.hand_over(words, getattr(error, "suspect", ""))
             how = "without skipping" if handed["scratch"] else f"without the states of {handed['banned'][-1]}"
             _config.told(f"starting again {how}: {words}")
@@ -525,6 +559,8 @@ def _finish_replay(session: _Replaying, code: int, error: BaseException | None) 
         replayer.script.exit_code if replayer.script.exit_code is not None else code
     ):
         replayer.problem(f"the program exits with {code}, recorded was {replayer.script.exit_code}")
+    if replayer.values_lost.value:
+        replayer.problem(VALUES_LOST)
     if not _emitter.finish():
         replayer.problem("what was printed before starting again was not what this attempt printed")
     if replayer.tally.problems:

@@ -3,8 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from .window import Window
+
+
+@dataclass(frozen=True)
+class NotedValue:
+    """A value that an added line hands to `florc.log`, before event `at` (see answers.py)."""
+
+    at: int
+    file: str
+    line: int
+    name: str
+    value: Any
+    note: str
+    context: list[list[Any]]
 
 
 @dataclass
@@ -17,6 +31,7 @@ class Tally:
     blocks_executed: int = 0
     blocks_left: int = 0  # of these, such as were left where nothing more could show
     fired: dict[tuple[str, int], int] = field(default_factory=dict)
+    noted: list[NotedValue] = field(default_factory=list)
     state_compared: int = 0
     state_equal: int = 0
     output_compared: int = 0

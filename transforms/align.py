@@ -28,7 +28,9 @@ from .statements import (
 )
 from .wrappers import is_watching_with
 
-Kind = Literal["same", "inside", "extended", "edited", "modified", "removed", "added", "wrapped", "nothing"]
+Kind = Literal[
+    "same", "inside", "extended", "edited", "modified", "removed", "added", "wrapped", "noted", "nothing"
+]
 
 ADD = 2
 """An added statement: the unit, two so that half a unit can break ties."""

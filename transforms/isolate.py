@@ -23,7 +23,10 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 def isolate(tree: ast.Module, probes: Sequence[Probe], file: str, alias: str) -> None:
     """Wrap the impure runs of probes in ``tree``, whose positions are the edited file's."""
-    found = {probe.line: probe for probe in probes if probe.kind in ("added", "edited")}
+    # a wrapper has recorded statements inside, which are not to be undone
+    found = {
+        probe.line: probe for probe in probes if probe.kind in ("added", "edited") and not probe.wraps
+    }
     if all(probe.pure or probe.inert for probe in found.values()):
         return
     for body, in_function, line in list(_bodies(tree, False)):

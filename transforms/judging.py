@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from .knowledge import Facts
+from .logged import Taken, name_why
 from .look import Surroundings
 from .observe import Verdict, judge, judge_output, judge_wrapper
 from .output_only import is_output, output_effects
 from .pairing import Finding
 from .probes import Change, Probe
 from .statements import DEFINITIONS, first_line, header_end, import_gains, is_compound, last_line
-from .when import Loops
+from .when import Loops, When
+from .wrappers import is_null
 
 NOTHING = Verdict(why="", own=frozenset(), recorded=frozenset(), pure=True, inert=False)
 """The verdict on a statement that is no longer there."""
@@ -28,6 +30,7 @@ class Side:
     tree: ast.Module
     lines: Sequence[str]
     facts: Facts
+    noted: Taken = field(default_factory=Taken)
 
     def text(self, node: ast.stmt) -> str:
         """Return the first source line of a statement, stripped."""
@@ -52,6 +55,8 @@ class Court:
             return self._change(finding, _what_changed(finding.step.old[0], self.old))
         if finding.step.kind == "edited":
             return self._edited(finding, finding.step.new)
+        if finding.step.kind == "noted":
+            return self._noted(finding, finding.step.new)
         return self._added(finding, finding.step.new)
 
     def _added(self, finding: Finding, node: ast.stmt) -> Probe | Change:
@@ -59,7 +64,10 @@ class Court:
         if finding.step.kind == "wrapped":
             assert isinstance(node, ast.With)
             verdict = judge_wrapper(node, scope, self.around)
-            return self._probe(finding, verdict, "added", (first_line(node), header_end(node)))
+            probe = self._probe(finding, verdict, "added", (first_line(node), header_end(node)))
+            if isinstance(probe, Change):
+                return probe
+            return replace(probe, wraps=True, watches=0 if is_null(node) else last_line(node))
         if finding.step.kind == "extended":
             verdict = judge(_gained(finding.step.old[0], node), scope, self.around)
         else:
@@ -72,6 +80,14 @@ class Court:
             return self._change(finding, DROPPED)
         verdict = judge_output(node, finding.place.scope, self.around)
         return self._probe(finding, verdict, "edited", (first_line(node), last_line(node)))
+
+    def _noted(self, finding: Finding, node: ast.stmt) -> Probe | Change:
+        """A statement that is the recorded one but for the values that it hands to `florc.log`."""
+        old = finding.step.old[0]
+        why = name_why(node, self.new.noted, self.new.facts) or name_why(old, self.old.noted, self.old.facts)
+        verdict = replace(NOTHING, why=why)
+        found = self._probe(finding, verdict, "noted", (first_line(node), header_end(node)))
+        return replace(found, old=(first_line(old), header_end(old))) if isinstance(found, Probe) else found
 
     def _removed(self, finding: Finding) -> Probe | Change:
         old = finding.step.old[0]
@@ -104,8 +120,15 @@ class Court:
             recorded=verdict.recorded,
             pure=verdict.pure,
             inert=verdict.inert,
-            when=self.loops.when(new) if kind == "added" and new is not None else None,
+            when=self._when(new) if kind == "added" and new is not None else None,
         )
+
+    def _when(self, node: ast.stmt) -> When | None:
+        """When an added statement can show anything: at any time where a test of its notes values itself."""
+        noting = self.new.noted.names
+        if any(isinstance(part, ast.If) and part in noting for part in ast.walk(node)):
+            return None
+        return self.loops.when(node)
 
     def _change(self, finding: Finding, why: str) -> Change:
         return Change(finding.old_line, finding.new_line, self._text(finding), why)

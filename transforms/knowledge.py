@@ -164,6 +164,7 @@ def _is_pure_function(full: str, call: ast.Call) -> bool:
     if full.startswith(("torch.Tensor.", "str.", "dict.", "numpy.ndarray.")):
         return full.rpartition(".")[2] in tables.PURE_METHODS
     return is_listed(full, tables.SINK_FUNCTIONS) and full.partition(".")[0] in {
+        "florc",
         "logging",
         "tqdm",
         "sys",

@@ -5,7 +5,8 @@ it another program, and where the recorded loops and lines are now. The steps: `
 statements are equal, `align` pairs the statements of two bodies, `pairing` walks both trees and keeps what is
 no plain pair, `judging` makes probes and changes of that: `observe` (by `look`, `own`, `imports`, `members`,
 `helpers`) says whether added code only observes, `output_only` what may be edited or removed, `when` under
-which condition an added `if` shows anything.
+which condition an added `if` shows anything. The calls of `florc.log` around values are taken out beforehand
+(`logged`): a statement is the same with them and without.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from .align import Aligner
 from .helpers import Helpers
 from .judging import Court, Side
 from .knowledge import facts_of
+from .logged import Noted, take_out
 from .look import Surroundings
 from .own import Own, Scope
 from .pairing import Finding, Pairing, Place
@@ -37,8 +39,9 @@ def match(old: bytes, new: bytes, old_plan: Plan, *, isolating: bool = False) ->
     it back; without, that is a change. Raises SyntaxError where ``new`` does not parse.
     """
     after, before = _side(new), _side(old)
+    noted = Noted(before.noted, after.noted)
     module = Scope(before.tree, after.tree, None)
-    pairing = Pairing(Aligner(before.facts, after.facts), old_plan)
+    pairing = Pairing(Aligner(before.facts, after.facts), old_plan, noted)
     bodies = Body("module", before.tree.body), Body("module", after.tree.body)
     pairing.body(*bodies, Place(module, MODULE_REGION, 1))
     own = _own_names(pairing.findings)
@@ -58,7 +61,8 @@ def match(old: bytes, new: bytes, old_plan: Plan, *, isolating: bool = False) ->
 
 def _side(source: bytes) -> Side:
     tree = parse(source)
-    return Side(tree, _lines(source), facts_of(tree))
+    facts = facts_of(tree)
+    return Side(tree, _lines(source), facts, take_out(tree, facts))
 
 
 def _lines(source: bytes) -> list[str]:

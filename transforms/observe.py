@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .look import Look, Surroundings
 from .own import Scope
 from .recorded import names_in
 from .statements import DEFINITIONS
+from .wrappers import watching_calls
 
 INERT = (ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, *DEFINITIONS)
 """Statements that by themselves show and do nothing."""
@@ -31,9 +32,14 @@ def judge(node: ast.stmt, scope: Scope, around: Surroundings) -> Verdict:
     return _judge(node, [node], scope, around, ())
 
 
+UNDONE = "what this `with` computes may change the program, and cannot be put back around recorded lines"
+"""A probe that changes state is undone at its end; here that would undo the recorded statements inside."""
+
+
 def judge_wrapper(node: ast.With, scope: Scope, around: Surroundings) -> Verdict:
     """Judge the header of an added ``with`` that only watches the recorded statements inside."""
-    return _judge(node, list(node.items), scope, around, [item.context_expr for item in node.items])
+    verdict = _judge(node, list(node.items), scope, around, watching_calls(node, around.facts))
+    return verdict if verdict.pure or verdict.why else replace(verdict, why=UNDONE)
 
 
 def judge_output(node: ast.stmt, scope: Scope, around: Surroundings) -> Verdict:

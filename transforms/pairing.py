@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from .align import Aligner, Step
+from .logged import Noted
 from .own import Scope
 from .plan import Plan
 from .statements import (
@@ -50,6 +51,7 @@ class Pairing:
 
     aligner: Aligner
     plan: Plan
+    noted: Noted = field(default_factory=Noted)
     findings: list[Finding] = field(default_factory=list)
     ids: dict[tuple[int, int], str] = field(default_factory=dict)
     lines: dict[int, int] = field(default_factory=dict)
@@ -97,6 +99,8 @@ class Pairing:
 
     def _pair(self, old: ast.stmt, new: ast.stmt, place: Place, *, same: bool) -> None:
         self._map_lines(old, new)
+        if self.noted.differ(old, new):
+            self.findings.append(Finding(Step("noted", (old,), new), place, first_line(old), first_line(new)))
         at = (old.lineno, old.col_offset)
         if isinstance(old, LOOPS) and at in self._loops:
             self.ids[new.lineno, new.col_offset] = self._loops[at]

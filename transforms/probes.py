@@ -16,7 +16,7 @@ class Probe:
     """First line in the edited file; of a removed one the line it would stand at."""
     end_line: int
     kind: str
-    """``added``, ``edited`` or ``removed``."""
+    """``added``, ``edited``, ``removed``; ``noted``: recorded, but a value of it goes to `florc.log`."""
     region: int
     """Index of the innermost marked region of the recorded plan that it stands in."""
     old: tuple[int, int] | None
@@ -33,6 +33,10 @@ class Probe:
     """It only imports or defines: it shows nothing by itself."""
     when: When | None = None
     """Of an ``if`` what must hold for it to show anything, where that can be told."""
+    wraps: bool = False
+    """It is the header of a ``with`` that has recorded statements inside."""
+    watches: int = 0
+    """Last line of what such a ``with`` looks at, and what therefore has to run; 0: it looks at nothing."""
 
 
 @dataclass(frozen=True)

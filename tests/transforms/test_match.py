@@ -498,3 +498,96 @@ def test_sources_in_other_encodings_match():
     new = old.replace(b"print(name)", b"print(name, '\xe8')")
     (probe,) = match(old, new, plan("x = 1")).probes
     assert probe.text == "print(name, 'è')"
+
+
+NOTED_BASE = """\
+import florc
+import random
+def train(x, model):
+    loss = model(x)
+    if loss > 1:
+        return loss
+    for value in x:
+        print(value)
+    last = lambda: loss
+    return florc.log("end", loss)
+"""
+NOTED = [  # a line, the same with a value on its way through, and the lines of the probe
+    ("    loss = model(x)", '    loss = florc.log("loss", model(x))', (4, 4)),
+    ("    loss = model(x)", '    loss = model(florc.log(name="x", value=x))', (4, 4)),
+    ("    loss = model(x)", '    loss = florc.log(\n        f"loss {len(x)}",\n        model(x))', (4, 6)),
+    ("    loss = model(x)", '    loss = florc.log("a", florc.log("b", model(x)))', (4, 4)),
+    ("    if loss > 1:", '    if florc.log("high", loss > 1):', (5, 5)),
+    ("        return loss", '        return florc.log("loss", loss)', (6, 6)),
+    ("        print(value)", '        print(florc.log("value", value))', (8, 8)),
+    ('    return florc.log("end", loss)', "    return loss", (10, 10)),
+    ('    return florc.log("end", loss)', '    return florc.log("last", loss)', (10, 10)),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "lines"), NOTED)
+def test_a_statement_whose_value_passes_through_florc_log_is_the_recorded_one(old, new, lines):
+    found = matched(NOTED_BASE, NOTED_BASE.replace(old, new))
+    assert not found.changes
+    assert [(probe.kind, (probe.line, probe.end_line), probe.pure) for probe in found.probes] == [
+        ("noted", lines, True)
+    ]
+
+
+def test_an_added_if_whose_test_notes_a_value_may_show_something_at_any_time():
+    old = "import florc\nfor epoch in range(9):\n    work(epoch)\n"
+    for test, limited in (("epoch == 3", True), ("florc.log('e', epoch) == 3", False)):
+        (probe,) = matched(old, f"{old}    if {test}:\n        print(epoch)\n").probes
+        assert (probe.when is not None) == limited
+
+
+def test_a_call_that_was_recorded_and_is_still_there_is_no_probe():
+    assert not matched(NOTED_BASE, "# moved\n" + NOTED_BASE).probes
+
+
+NOT_THE_SAME = [
+    ("    loss = model(x)", '    loss = florc.log("loss", model(x + 1))'),  # another value
+    ("    loss = model(x)", '    loss = florc.log(random.random(), model(x))'),  # draws
+    ("    loss = model(x)", '    loss = florc.log(value=model(x), name=x.pop())'),  # in another order
+    ("    loss = model(x)", '    loss = florc.log(*("loss", model(x)))'),
+    ("    for value in x:", '    for value in florc.log("x", x):'),  # a skipped loop comes by no header
+    ("    last = lambda: loss", '    last = lambda: florc.log("late", loss)'),  # called who knows where
+]
+
+
+@pytest.mark.parametrize(("old", "new"), NOT_THE_SAME)
+def test_a_call_of_florc_log_that_may_change_the_statement_is_a_change(old, new):
+    assert matched(NOTED_BASE, NOTED_BASE.replace(old, new)).changes
+
+
+@pytest.mark.parametrize("code", ["florc.log('a', epoch)", "kept = florc.log('a', epoch)\nprint(kept)",
+                                  "import florc as f\nf.log('a', epoch)"])  # fmt: skip
+def test_an_added_call_of_florc_log_is_a_pure_probe(code):
+    found = inserted("step", code if "import" in code else f"import florc\n{code}")
+    assert not found.changes
+    assert all(probe.kind == "added" and probe.pure for probe in found.probes)
+
+
+WATCHED = [
+    ("with torch.profiler.profile(schedule=torch.profiler.schedule(wait=1)) as seen:", 0),
+    ("with timer('step'):", 0),
+    ("with contextlib.nullcontext():", 1),
+]
+
+
+@pytest.mark.parametrize(("head", "null"), WATCHED)
+def test_what_stands_in_a_watching_with_has_to_run_and_is_never_undone(head, null):
+    old = "import torch, contextlib, timer\nfor i in range(3):\n    work(i)\n    more(i)\n"
+    new = old.replace("    work(i)\n    more(i)\n", f"    {head}\n        work(i)\n        more(i)\n")
+    found = matched(old, new)
+    assert not found.changes
+    assert [(probe.line, probe.end_line, probe.wraps, probe.watches) for probe in found.probes] == [
+        (3, 3, True, 0 if null else 5)
+    ]
+
+
+def test_a_watching_with_that_draws_is_a_change():
+    old = "import torch\nwork()\n"
+    head = "with torch.profiler.record_function(str(torch.rand(1))):"
+    found = matched(old, f"import torch\n{head}\n    work()\n")
+    assert "cannot be put back" in found.changes[0].why

@@ -1,0 +1,48 @@
+"""The noted values of a run in the store, and what must be told of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import trust
+from .errors import EXIT_REFUSED, FlorcError
+from .rows import Row, rows_of
+from .runtime import answers, journal, runs
+from .runtime.errors import StoreError
+from .runtime.runs import Run
+
+
+@dataclass(frozen=True)
+class Noted:
+    """The values of one run. doubts: why they may not be all, or not right, each in a sentence."""
+
+    run: Run
+    rows: list[Row]
+    doubts: tuple[str, ...] = ()
+
+
+def of_run(store: Path, name: str | None) -> Noted:
+    """Read a run (default: the newest). FlorcError where there is none, or none that can be believed."""
+    run = _find(store, name)
+    read, kept = journal.read(run.folder, run.seal), answers.read(run.folder, run.seal)
+    doubts = [*trust.flaws(run, read), *([kept.damage] if kept.damage else [])]
+    doubts += [
+        f"the replay {replay.id} was not exact: what it noted may differ from the recorded run"
+        for replay in kept.replays
+        if not replay.exact
+    ]
+    return Noted(run, rows_of(read.events, kept), tuple(doubts))
+
+
+def _find(store: Path, name: str | None) -> Run:
+    try:
+        if name is not None:
+            return runs.load(store, name)
+        found = runs.all_runs(store)
+    except StoreError as error:
+        raise FlorcError(error.message, hint=error.hint, exit_code=EXIT_REFUSED) from None
+    if not found:
+        message = f"no runs in {store}"
+        raise FlorcError(message, hint="record one with: florc record SCRIPT", exit_code=EXIT_REFUSED)
+    return found[-1]
