@@ -63,7 +63,7 @@ class Desk:
         summary = json.loads((self.home / "s.json").read_text())
         return list(summary["main_loops"][0]["executed"])
 
-    def verify(self, name: str) -> int:
+    def verify(self, name: str) -> int | None:
         return self.florc("verify", name).code
 
     def size(self) -> int:
@@ -138,6 +138,16 @@ def test_a_damaged_shared_file_is_told_in_both_runs_and_made_again_by_executing(
     two.record("three", 3)
     assert two.verify("three") == 0 and two.verify("one") == 65
     two.replay("three", 3)
+
+
+def test_a_run_whose_folder_of_payloads_lies_elsewhere_is_refused(two):
+    folder = two.store / "runs" / "one" / FOLDER
+    os.rename(folder, two.home / "elsewhere")
+    folder.symlink_to(two.home / "elsewhere")
+    done = two.florc("verify", "one")
+    assert done.code == 69 and b"is a link or device" in done.err
+    assert two.florc("runs", "rm", "one").code == 0
+    assert len(list(two.home.joinpath("elsewhere").iterdir())) == 1 and two.verify("two") == 0
 
 
 def test_a_copy_without_links_is_as_good(two):

@@ -138,7 +138,8 @@ def test_what_no_run_holds_is_found_by_its_names(tmp_path, objects):
 def test_two_that_write_the_same_at_once_end_with_one_file(tmp_path, objects, monkeypatch):
     """Ranks of a job: both have looked before either has written."""
     one, two = (LargeFiles(run(tmp_path, name), objects) for name in ("one", "two"))
-    link, late = os.link, []
+    link = os.link
+    late: list[bool] = []
 
     def after_the_other(source: str, *rest: object, **more: object) -> None:
         if not late:
