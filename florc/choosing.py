@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -24,11 +24,20 @@ class Wanted:
 
 
 @dataclass(frozen=True)
+class Shared:
+    """A file that several runs hold: it takes its bytes until the last of its holders is gone."""
+
+    file: object
+    size: int
+    holders: int
+
+
+@dataclass(frozen=True)
 class Candidate:
     """A run, as far as the choice depends on it.
 
-    group: runs of one are runs of one program. age: in seconds; None: not known. size: in bytes.
-    busy: it is being recorded or replayed.
+    group: runs of one are runs of one program. age: in seconds; None: not known. size: in bytes, without
+    what it may share. busy: it is being recorded or replayed.
     """
 
     name: str
@@ -36,6 +45,25 @@ class Candidate:
     age: float | None
     size: int
     busy: bool = False
+    shared: tuple[Shared, ...] = ()
+
+
+class Freed:
+    """How many bytes are free once runs have gone, one after the other."""
+
+    def __init__(self) -> None:
+        self._gone: Counter[object] = Counter()  # holders of a file
+
+    def by(self, run: Candidate) -> int:
+        """What this run's going frees, after those asked for before."""
+        self._gone.update(one.file for one in run.shared)
+        return run.size + sum(one.size for one in run.shared if self._gone[one.file] == one.holders)
+
+
+def total(runs: Sequence[Candidate]) -> int:
+    """Bytes that runs take together."""
+    shared = {one.file: one.size for run in runs for one in run.shared}
+    return sum(run.size for run in runs) + sum(shared.values())
 
 
 def choose(runs: Sequence[Candidate], wanted: Wanted, others: int = 0) -> dict[str, str]:
@@ -57,11 +85,12 @@ def choose(runs: Sequence[Candidate], wanted: Wanted, others: int = 0) -> dict[s
             if run.age is not None and run.age > wanted.older_than
         }
     if wanted.max_size is not None:
-        left = others + sum(run.size for run in runs if run.name not in found)
+        freed = Freed()
+        left = others + total(runs) - sum(freed.by(run) for run in runs if run.name in found)
         for run in free:
             if left > wanted.max_size and run.name not in found:
                 found[run.name] = "the oldest, while the store is too big"
-                left -= run.size
+                left -= freed.by(run)
     return found
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -19,9 +20,9 @@ from pathlib import Path
 import click
 
 from . import cache, locks, messages, overlays, sharing, units, workers
-from .choosing import Candidate, Wanted, choose
+from .choosing import Candidate, Freed, Shared, Wanted, choose, total
 from .errors import EXIT_REFUSED
-from .runtime import answers, appending, description, journal, runs, store
+from .runtime import answers, appending, description, journal, large, runs, store
 from .runtime.runs import Run
 
 ASIDE_SECONDS = 24 * 3600  # a file is written aside within seconds; what is older a kill has left
@@ -101,20 +102,21 @@ def _unwanted(
     """The runs that go: chosen as if the garbage in and beside them were gone already."""
     if wanted == Wanted():
         return []
-    now, sizes = time.time(), {run.run: _size(run.folder) for run, _ in found}
-    others = _size(home) - sum(sizes.values()) - sum(item.size for item in beside)
-    known = [
-        Candidate(
-            run.run,
-            (run.script, run.module, run.rank),
-            _age(run, now),
-            sizes[run.run] - sum(item.size for item in inside[run.run]),
-            busy,
-        )
-        for run, busy in found
-    ]
-    chosen = choose(known, wanted, others)
-    return [_removal(run, chosen[run.run], sizes[run.run]) for run, _ in found if run.run in chosen]
+    now = time.time()
+    whole = [_candidate(run, busy, now) for run, busy in found]
+    others = _size(home) - total(whole) - sum(item.size for item in beside)
+    known = [replace(one, size=one.size - sum(item.size for item in inside[one.name])) for one in whole]
+    chosen, freed = choose(known, wanted, others), Freed()
+    going = [(run, one) for (run, _), one in zip(found, whole, strict=True) if run.run in chosen]
+    return [_removal(run, chosen[run.run], freed.by(one)) for run, one in going]
+
+
+def _candidate(run: Run, busy: bool, now: float) -> Candidate:
+    """A run with all that lies in its folder."""
+    objects = run.folder.parent.parent / large.OBJECTS
+    shared = tuple(Shared(*one) for one in large.sizes(run.folder, objects))
+    size = _size(run.folder) - sum({one.file: one.size for one in shared}.values())
+    return Candidate(run.run, (run.script, run.module, run.rank), _age(run, now), size, busy, shared)
 
 
 def _removal(run: Run, why: str, size: int) -> Item:
@@ -146,28 +148,37 @@ def _left_in(run: Run) -> Iterator[Item]:
         stem, _, pid = entry.name.rpartition(".")
         if stem in (description.FILE, appending.Reserve.NAME, answers.NAME) and pid.isdigit():
             yield _file(entry, f"{entry.name} of run {run.run}", run.folder)
-    end = _used(run)
+    known = store.read_index(run.folder)
+    unnamed = [file for file in large.names(run.folder) if file.name not in known]
+    end = max((entry.offset + entry.size for entry in known.values() if not entry.apart), default=0)
     tail = (run.folder / store.PACK).stat().st_size - end
+    if not (unnamed or tail > 0) or not _is_index_whole(run):
+        return
+    for file in unnamed:
+        yield _unnamed(file, run)
     if tail > 0:
         words = f"the end of {store.PACK} of run {run.run}, which nothing refers to"
         yield Item("cut", words, tail, partial(os.truncate, run.folder / store.PACK, end), run.folder)
 
 
-def _used(run: Run) -> int:
-    """Where the last payload ends that the index names; the end of the pack if the index is not whole."""
-    size = (run.folder / store.PACK).stat().st_size
+def _unnamed(file: Path, run: Run) -> Item:
+    """A large payload that a kill left without its line in the index."""
+    objects = run.folder.parent.parent / large.OBJECTS
+    size = _size(file) if large.holders(file, objects) == 1 else 0
+    words = f"a payload of run {run.run}, which nothing refers to"
+    return Item("remove", words, size, partial(large.release, file, objects), run.folder)
+
+
+def _is_index_whole(run: Run) -> bool:
+    """False if lines of the index may be missing: somebody may have a copy of it."""
     with suppress(FileNotFoundError):
         known = store.read_index(run.folder)
         lines = (run.folder / store.INDEX).read_bytes().split(b"\n")[:-1]
-        end = max((entry.offset + entry.size for entry in known.values()), default=0)
-        if end >= size:
-            return size
         torn = [line for line in lines if line and line[:32].decode("latin-1") not in known]
         events = journal.read(run.folder, run.seal).events
         count = max((event[3] for event in events if event[0] == "E"), default=0)
-        if not torn and count <= len(known):
-            return end
-    return size
+        return not torn and count <= len(known)
+    return False
 
 
 def _left_beside(home: Path) -> Iterator[Item]:
@@ -175,7 +186,12 @@ def _left_beside(home: Path) -> Iterator[Item]:
     for folder in sharing.stale(home):
         yield _tree(folder, "an interrupted import")
     for folder in (home / runs.FOLDER).glob(runs.REMOVED + "*"):
-        yield _tree(folder, "what was left of a run that was being removed")
+        words, act = "what was left of a run that was being removed", partial(runs.take_away, folder)
+        yield Item("remove", words, _size(folder), act)
+    unheld = large.unheld(home / large.OBJECTS)
+    if unheld:
+        words = f"{len(unheld)} large payloads that no run holds any more"
+        yield Item("remove", words, sum(map(_size, unheld)), partial(_forget, home / large.OBJECTS))
     for file in home.glob(".gitignore.*"):
         if _is_old(file, ASIDE_SECONDS):
             yield _file(file, file.name)
@@ -202,6 +218,11 @@ def _cached(home: Path) -> Iterator[Item]:
         yield Item("remove", words, sum(map(_size, stale)), partial(_unlink, stale))
 
 
+def _forget(objects: Path) -> None:
+    """Remove the payloads that no run holds, as it is by now."""
+    _unlink(large.unheld(objects))
+
+
 def _unlink(files: list[Path]) -> None:
     for file in files:
         file.unlink(missing_ok=True)
@@ -220,11 +241,15 @@ def _is_old(path: Path, seconds: float) -> bool:
 
 
 def _size(path: Path) -> int:
-    """Bytes of a file, or of all files below a folder."""
-    total = 0
+    """Bytes of a file, or of all files below a folder: of one with several names once."""
+    return sum({(status.st_dev, status.st_ino): status.st_size for status in _files(path)}.values())
+
+
+def _files(path: Path) -> Iterator[os.stat_result]:
     with suppress(OSError):  # somebody removes things meanwhile
-        if not path.is_dir() or path.is_symlink():
-            return path.lstat().st_size
+        status = path.lstat()
+        if not stat.S_ISDIR(status.st_mode):
+            yield status
+            return
         for entry in os.scandir(path):
-            total += _size(Path(entry.path))
-    return total
+            yield from _files(Path(entry.path))

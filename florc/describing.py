@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from . import trust, units
-from .runtime import journal, runs, store
+from .runtime import journal, large, runs, store
 from .runtime.figures import Chances, Figures
 from .runtime.runs import Run
 from .runtime.script import LoopRun, Script, parse
@@ -46,13 +46,15 @@ class Loop:
 class Sizes:
     """Bytes.
 
-    disk: all files. payloads: different ones, without the gaps between them. logical: as if each
-    checkpoint, entry state and kept file had been written whole: equal bytes as often as they were kept.
+    disk: all files. shared: of these, what other runs hold too. payloads: different ones, without the gaps
+    between them. logical: as if each checkpoint, entry state and kept file had been written whole: equal
+    bytes as often as they were kept.
     """
 
     disk: int
     payloads: int
     logical: int
+    shared: int = 0
 
     @property
     def factor(self) -> float:
@@ -105,7 +107,10 @@ def _loops(script: Script) -> tuple[Loop, ...]:
 
 
 def _sizes(run: Run, script: Script) -> Sizes:
-    disk = sum(entry.stat().st_size for entry in run.folder.iterdir())
+    apart = list(large.sizes(run.folder, run.folder.parent.parent / large.OBJECTS))
+    disk = sum(entry.stat().st_size for entry in run.folder.iterdir() if entry.is_file())
+    disk += sum(size for _, size, _ in apart)
+    shared = sum(size for _, size, holders in apart if holders > 1)
     blobs = store.BlobReader(run.folder, run.seal)
     payloads = sum(blobs.size(key) for key in blobs.keys())  # noqa: SIM118 (no mapping)
     if script.figures:
@@ -113,7 +118,7 @@ def _sizes(run: Run, script: Script) -> Sizes:
     else:
         logical = sum(blobs.size(key) for key in _kept(script, blobs) if key in blobs)
     blobs.close()
-    return Sizes(disk, payloads, logical)
+    return Sizes(disk, payloads, logical, shared)
 
 
 def _kept(script: Script, blobs: store.BlobReader) -> Iterator[str]:
@@ -177,6 +182,7 @@ def lines(run: Run) -> Iterator[str]:
         ("versions", _versions(run)),
         ("git", run.git or ""),
         ("on disk", f"{units.size(kept.sizes.disk)} in {run.folder}"),
+        ("shared", f"{units.size(kept.sizes.shared)} of these with other runs" if kept.sizes.shared else ""),
         ("in full", _saving(kept.sizes)),
         ("overhead", f"{kept.figures.spent:.1f} s" if kept.figures else ""),
     ]

@@ -19,7 +19,7 @@ from . import archive, messages, project, trust
 from .errors import EXIT_INEXACT, EXIT_REFUSED, FlorcError
 from .options import Target
 from .recording import script_id
-from .runtime import answers, description, journal, private, runs, store
+from .runtime import answers, description, journal, large, private, runs, store
 from .runtime.errors import StoreError
 from .runtime.key import Key
 from .runtime.seal import Seal, new_salt
@@ -174,6 +174,8 @@ class _Import:
             self.faults.append(noted.damage)
         elif noted.rows:
             answers.write(self._out, self._new, noted)
+        if (self._in / large.FOLDER).is_dir():  # the run's alone: `objects` is for what is recorded here
+            os.rename(self._in / large.FOLDER, self._out / large.FOLDER)
 
     def _lines(self) -> list[bytes]:
         """The lines of the new index."""
@@ -184,7 +186,7 @@ class _Import:
             except store.DamagedBlob:
                 self.damaged += 1
             else:
-                lines.append(store.index_line(self._new, key, entry.offset, data, entry.sealed))
+                lines.append(store.index_line(self._new, key, entry, data))
         reader.close()
         return lines
 

@@ -14,7 +14,8 @@ where something does. Nothing here imports torch or numpy unless the program has
     checkpoint.py  taking, comparing, restoring a checkpoint             (restore.py, process.py, lost.py,
                    lives.py: objects whose end the program can see; cells.py: closures)
     owed.py        what a restore need not put back until someone looks  (sole.py: who can look; behind.py)
-    store.py       blobs (staging.py: where a snapshot waits, background.py: the thread that writes it)
+    store.py       blobs (staging.py: where a snapshot waits, background.py: the thread that writes it,
+                   large.py: large ones, which runs share)
     journal.py     events (events.py: their shapes; figures.py: what was kept, in figures; noted.py: values of
                    iterations); runs.py: runs
     key.py         the user's key; seal.py: the MACs of one run; description.py: run.json; private.py: modes

@@ -34,9 +34,17 @@ def moved_up(fd: int) -> int:
     return high
 
 
-def _identity(fd: int) -> tuple[int, int]:
+def identity(fd: int) -> tuple[int, int]:
+    """Which file a descriptor stands for."""
     status = os.fstat(fd)
     return status.st_dev, status.st_ino
+
+
+def close_own(fd: int, file: tuple[int, int]) -> None:
+    """Close a descriptor, if it still stands for this file."""
+    with suppress(OSError):
+        if identity(fd) == file:
+            os.close(fd)
 
 
 class Appender:
@@ -49,17 +57,17 @@ class Appender:
         self._path = os.path.abspath(path)  # the program may change the folder
         self._mode = os.O_WRONLY | (0 if placed else os.O_APPEND)
         self._fd = moved_up(private.open_file(path, self._mode | flags))
-        self._file = _identity(self._fd)
+        self._file = identity(self._fd)
 
     def _own(self) -> int:
         """The file's descriptor, opened again if it has become another's; OSError if the file is gone."""
         try:
-            if _identity(self._fd) == self._file:
+            if identity(self._fd) == self._file:
                 return self._fd
         except OSError:
             pass  # closed by the program
         fd = moved_up(os.open(self._path, self._mode | os.O_NOFOLLOW | os.O_CLOEXEC))
-        if _identity(fd) != self._file:
+        if identity(fd) != self._file:
             os.close(fd)
             raise OSError(errno.ESTALE, os.strerror(errno.ESTALE), self._path)
         self._fd = fd
@@ -89,9 +97,7 @@ class Appender:
 
     def close(self) -> None:
         """Close the descriptor, if it still is the file's."""
-        with suppress(OSError):
-            if _identity(self._fd) == self._file:
-                os.close(self._fd)
+        close_own(self._fd, self._file)
 
 
 class Reserve:
@@ -107,7 +113,7 @@ class Reserve:
     def _hold(self, path: Path) -> None:
         fd = private.open_file(path, os.O_WRONLY | os.O_EXCL)
         os.unlink(path)
-        self._fd, self._file = fd, _identity(fd)
+        self._fd, self._file = fd, identity(fd)
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(fd, 0, RESERVE_BYTES)
         else:
@@ -116,6 +122,5 @@ class Reserve:
     def release(self) -> None:
         """Give the room back."""
         fd, self._fd = self._fd, None
-        with suppress(OSError):
-            if fd is not None and _identity(fd) == self._file:
-                os.close(fd)
+        if fd is not None:
+            close_own(fd, self._file)

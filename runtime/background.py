@@ -14,27 +14,43 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from time import thread_time  # the real one, whatever stands in `time` later
+from typing import NamedTuple
 
 PIECE = 4 << 20  # bytes: a few milliseconds of writing
 LOWEST = 19  # the niceness that leaves the program its cores
 
 
+class Piece(NamedTuple):
+    """A part of a job's bytes, written at once; key: it is a large payload, with a file of its own."""
+
+    start: int
+    end: int
+    key: str = ""
+
+
 class Job:
-    """Bytes for one place of the pack, and the lines of the index that name them.
+    """Bytes for one place of the pack, large payloads behind them, and the lines of the index that name them.
 
     Attributes:
         seconds: processor time that the thread has taken for it.
         error: why it was not written.
     """
 
-    __slots__ = ("place", "data", "lines", "seconds", "error", "_left", "_done", "_after")
+    __slots__ = ("place", "data", "lines", "large", "seconds", "error", "_left", "_done", "_after")
 
-    def __init__(self, place: int, data: memoryview, lines: bytes, after: Callable[[], None]) -> None:
-        self.place, self.data, self.lines = place, data, lines
+    def __init__(
+        self,
+        place: int,
+        data: memoryview,
+        lines: bytes,
+        after: Callable[[], None],
+        large: Sequence[Piece] = (),
+    ) -> None:
+        self.place, self.data, self.lines, self.large = place, data, lines, large
         self.seconds = 0.0
         self.error: OSError | None = None
         self._after = after
@@ -44,8 +60,9 @@ class Job:
         self._done = _thread.allocate_lock()
         self._done.acquire()
 
-    def pieces(self) -> list[tuple[int, int]]:
-        return [(start, min(start + PIECE, len(self.data))) for start in range(0, len(self.data), PIECE)]
+    def pieces(self) -> list[Piece]:
+        packed = self.large[0].start if self.large else len(self.data)
+        return [*(Piece(start, min(start + PIECE, packed)) for start in range(0, packed, PIECE)), *self.large]
 
     @property
     def done(self) -> bool:
@@ -57,11 +74,14 @@ class Job:
         with self._done:
             pass
 
-    def write(self, piece: tuple[int, int], disk: Disk, clock: Callable[[], float] | None = None) -> None:
+    def write(self, piece: Piece, disk: Disk, clock: Callable[[], float] | None = None) -> None:
         """Write one piece; with the last one, the lines. The clock tells what a thread of its own takes."""
         before = clock() if clock else 0.0
-        start, end = piece
-        self._try(lambda: disk.write_bytes(self.place + start, self.data[start:end]))
+        data = self.data[piece.start : piece.end]
+        if piece.key:
+            self._try(lambda: disk.write_large(piece.key, data))
+        else:
+            self._try(lambda: disk.write_bytes(self.place + piece.start, data))
         is_last = not next(self._left)
         if is_last:
             self._try(lambda: disk.write_lines(self.lines))
@@ -82,16 +102,19 @@ class Job:
 
 
 class Disk:
-    """Where jobs are written to. Both methods raise OSError."""
+    """Where jobs are written to. All methods raise OSError."""
 
     def write_bytes(self, place: int, data: memoryview) -> None:
+        raise NotImplementedError
+
+    def write_large(self, key: str, data: memoryview) -> None:
         raise NotImplementedError
 
     def write_lines(self, lines: bytes) -> None:
         raise NotImplementedError
 
 
-Task = tuple[Job, tuple[int, int]]
+Task = tuple[Job, Piece]
 
 
 class Background:

@@ -15,12 +15,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from . import private
+from . import large, private
 from .errors import StoreError
 from .key import Key
 from .seal import Seal, canonical, checksum
 
-FORMAT = 3
+FORMAT = 4
+OLDEST = 3  # the oldest format that can be read: it has no large payloads, and all else as now
 FILE = "run.json"
 FRAME = frozenset({"format", "check", "mac"})  # what is said of the fields
 MAX_BYTES = 64 << 20  # a description has some kilobytes; its arguments may be a few megabytes (ARG_MAX)
@@ -44,10 +45,14 @@ def trust_hint(folder: Path) -> str:
 
 
 def check_owner(folder: Path) -> None:
-    """Refuse a run whose files are not all this user's own; StoreError."""
+    """Refuse a run whose files are not all this user's own; StoreError.
+
+    Large payloads, which may be thousands, are looked at when they are read.
+    """
     for entry in (folder, *sorted(folder.iterdir())):
         status = entry.lstat()
-        if not (stat.S_ISDIR if entry is folder else stat.S_ISREG)(status.st_mode):
+        is_right = stat.S_ISDIR if entry in (folder, folder / large.FOLDER) else stat.S_ISREG
+        if not is_right(status.st_mode):
             raise StoreError(f"{entry} is a link or device", f"remove the run: florc runs rm {folder.name}")
         if status.st_uid != os.geteuid():
             raise StoreError(f"{entry} belongs to another user (uid {status.st_uid})", trust_hint(folder))
@@ -83,8 +88,8 @@ def _check_format(version: int, name: str) -> None:
     if version > FORMAT:
         message = f"the run {name} was recorded by a newer florc (format {version}, known: {FORMAT})"
         raise StoreError(message, "upgrade florc to read it")
-    if version < FORMAT:
-        message = f"the run {name} was recorded by an older florc (format {version}, needed: {FORMAT})"
+    if version < OLDEST:
+        message = f"the run {name} was recorded by an older florc (format {version}, needed: {OLDEST})"
         raise StoreError(message, f"record again, and remove it: florc runs rm {name}")
 
 

@@ -177,11 +177,12 @@ class Recorder:
         warn: Callable[[str], None],
         audit: str = AUTO,
         failed: Callable[[str], None] | None = None,
+        objects: Path | None = None,
     ) -> None:
         self.project = Project()
         self.stack = Stack()
         self.reserve = Reserve(folder)
-        self.blobs = BlobWriter(folder, seal)
+        self.blobs = BlobWriter(folder, seal, objects)
         self.journal = JournalWriter(folder, seal, overhead, self.blobs.flush)
         self.policy = Policy(overhead)
         self.marks = Marks(self.project, self.journal)

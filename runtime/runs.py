@@ -11,12 +11,13 @@ import os
 import platform
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from . import description, private
+from . import description, large, private
 from . import key as keys
 from .description import FILE
 from .errors import StoreError
@@ -250,14 +251,23 @@ def update(run: Run, **changes: Any) -> Run:
 
 def remove(run: Run) -> None:
     """Delete the run's folder. What is interrupted leaves no half of a run, but a folder that none has."""
-    import shutil  # takes 10 ms to import, and a recording never needs it
-
     if run.folder.is_symlink():
         run.folder.unlink()
         return
     going = run.folder.with_name(f"{REMOVED}{os.urandom(8).hex()}")
     os.rename(run.folder, going)
-    shutil.rmtree(going)
+    take_away(going)
+
+
+def take_away(folder: Path) -> None:
+    """Delete the folder of what is no run any more, and large payloads that no other run holds."""
+    import shutil  # takes 10 ms to import, and a recording never needs it
+
+    if not folder.joinpath(large.FOLDER).is_symlink():
+        for file in large.names(folder):
+            with suppress(OSError):  # the rest tells why it would not go
+                large.release(file, folder.parent.parent / large.OBJECTS)
+    shutil.rmtree(folder)
 
 
 def _entries(store: Path) -> Iterator[tuple[str, Run | StoreError]]:

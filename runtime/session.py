@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-from . import files_audit, live, objects, shown
+from . import files_audit, large, live, objects, shown
 from .audit import AUTO
 from .behind import looks_behind
 from .cells import RecordedCells
@@ -329,10 +329,11 @@ os.register_at_fork(before=_prepare_fork, after_in_child=_forget)
 def start_record(config: RecordConfig) -> None:
     """Begin to record the program that is about to run."""
     global _active
-    recorder = Recorder(
-        config.run_dir, config.seal, config.overhead, config.warn, config.audit, config.failed
-    )
     store = os.path.realpath(config.store)
+    shared = Path(store, large.OBJECTS)
+    recorder = Recorder(
+        config.run_dir, config.seal, config.overhead, config.warn, config.audit, config.failed, shared
+    )
 
     files = FileRecorder(
         lambda event: recorder.event(["f", list(event)]),

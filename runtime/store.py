@@ -4,12 +4,14 @@ Layout in the run's folder:
     data.pack   blobs one after the other, each starting at a multiple of 64 bytes
     data.idx    a line per blob, written after the blob itself:
                 "<xxh3-128 hex> <offset> <size> <kind> <MAC>\n"
+    large/      large raw blobs, a file each, which other runs may share (see large.py)
 A blob's name is the hash of its bytes, so equal bytes are stored once and every read is verified.
 Whatever a kill leaves half-written is a tail that no complete line refers to.
 
 That hash tells damage, not malice. So a line carries a MAC (see seal.py): of the line itself where the bytes
-are but numbers (kind "r", raw: tensors, files), of the bytes too where they are code to whoever loads
-them (kind "s", sealed: all that is unmarshalled or unpickled). What was not sealed is never given as sealed.
+are but numbers (kind "r", raw: tensors; "l": the same, in a file of their own), of the bytes too where they
+are code to whoever loads them (kind "s", sealed: all that is unmarshalled or unpickled). What was not sealed
+is never given as sealed.
 """
 
 from __future__ import annotations
@@ -19,15 +21,17 @@ import mmap
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import xxhash
 
+from . import large
 from .appending import Appender
-from .background import Background, Disk, Job
+from .background import Background, Disk, Job, Piece
 from .errors import StoreError
 from .seal import Seal
 from .staging import Staging, fits
@@ -43,16 +47,21 @@ class DamagedBlob(StoreError):
 
 
 class Entry(NamedTuple):
-    """A line of the index."""
+    """A line of the index. apart: the bytes are not in the pack, but in a file of their own."""
 
     offset: int
     size: int
     sealed: bool
     mac: str
+    apart: bool = False
+
+    @property
+    def kind(self) -> str:
+        return "s" if self.sealed else "l" if self.apart else "r"
 
 
 # sizes of more than 18 digits are no sizes
-_LINE = re.compile(rb"([0-9a-f]{32}) ([0-9]{1,18}) ([0-9]{1,18}) ([rs]) ([0-9a-f]{32})")
+_LINE = re.compile(rb"([0-9a-f]{32}) ([0-9]{1,18}) ([0-9]{1,18}) ([rsl]) ([0-9a-f]{32})")
 
 
 def read_index(folder: Path) -> dict[str, Entry]:
@@ -70,19 +79,19 @@ def read_index(folder: Path) -> dict[str, Entry]:
         if fields is not None:
             key, offset, size, kind, mac = (part.decode("ascii") for part in fields.groups())
             if kind == "s" or key not in found or not found[key].sealed:
-                found[key] = Entry(int(offset), int(size), kind == "s", mac)
+                found[key] = Entry(int(offset), int(size), kind == "s", mac, kind == "l")
     return found
 
 
-def _head(key: str, offset: int, size: int, sealed: bool) -> bytes:
+def _head(key: str, entry: Entry) -> bytes:
     """The part of an index line that its MAC is of."""
-    return f"{key} {offset} {size} {'s' if sealed else 'r'}".encode("ascii")
+    return f"{key} {entry.offset} {entry.size} {entry.kind}".encode("ascii")
 
 
-def index_line(seal: Seal, key: str, offset: int, data: Any, sealed: bool) -> bytes:
-    """A whole line of the index."""
-    head = _head(key, offset, len(data), sealed)
-    return b"%s %s\n" % (head, seal.blob(head, data if sealed else b"").encode("ascii"))
+def index_line(seal: Seal, key: str, entry: Entry, data: Any) -> bytes:
+    """A whole line of the index, with a MAC of this seal's."""
+    head = _head(key, entry)
+    return b"%s %s\n" % (head, seal.blob(head, data if entry.sealed else b"").encode("ascii"))
 
 
 def _is_torn(index: Path) -> bool:
@@ -98,15 +107,42 @@ class Part(NamedTuple):
     sealed: bool = False
 
 
+@dataclass
+class _Batch:
+    """What is new of the parts of one `put_all`.
+
+    start: in the pack. packed: (place after the start, hash, bytes). large: (hash, bytes).
+    """
+
+    start: int
+    packed: list[tuple[int, str, memoryview]] = field(default_factory=list)
+    large: list[tuple[str, memoryview]] = field(default_factory=list)
+
+    def hashes(self) -> list[str]:
+        return [key for _, key, _ in self.packed] + [key for key, _ in self.large]
+
+    def laid_out(self, packed: int) -> tuple[list[tuple[int, memoryview]], list[Piece], int]:
+        """Where each part lies in memory, large ones behind the packed; these as pieces; the size of all."""
+        placed, pieces, end = [(place, data) for place, _, data in self.packed], [], packed
+        for key, data in self.large:
+            placed.append((end, data))
+            pieces.append(Piece(end, end + len(data), key))
+            end += len(data)
+        return placed, pieces, end
+
+
 class BlobWriter(Disk):
     """Appends blobs to a run's pack: at once (`put`), or in the background (`put_all`).
 
     Small ones that are put wait for `flush`; nothing may name them before. A part of the pack that was
     reserved for what never came is a gap that no line refers to.
+
+    objects: where the runs of the store share large blobs; None: all blobs go to the pack.
     """
 
-    def __init__(self, folder: Path, seal: Seal) -> None:
+    def __init__(self, folder: Path, seal: Seal, objects: Path | None = None) -> None:
         self._seal = seal
+        self._large = None if objects is None else large.LargeFiles(folder, objects)
         self._pack, self._index = Appender(folder / PACK, placed=True), Appender(folder / INDEX)
         self._known: dict[str, Entry] = {}
         self._recall(folder)
@@ -119,13 +155,18 @@ class BlobWriter(Disk):
         self._lines: list[bytes] = []
         self._background, self._staging = Background(self), Staging()
         self._on_the_way: dict[str, Job] = {}
-        self.written = 0  # bytes given to the disk
+        self._packed = 0  # bytes given to the pack
         self.logical = 0  # bytes asked to be kept
 
     @property
     def count(self) -> int:
         """How many different blobs there are."""
         return len(self._known)
+
+    @property
+    def written(self) -> int:
+        """Bytes given to the disk."""
+        return self._packed + (self._large.written if self._large else 0)
 
     def _recall(self, folder: Path) -> None:
         """Know the blobs that an earlier writer has left; what cannot be read back is written again."""
@@ -159,8 +200,8 @@ class BlobWriter(Disk):
     def _append(self, data: memoryview, key: str, sealed: bool) -> None:
         """Take what is new: the bytes and their line; of known bytes, that are now sealed, a line only."""
         size = len(data)
-        place = self._place(key, size)
-        if key not in self._known:
+        place, is_new = self._place(key, size)
+        if is_new:
             if not self._waiting:
                 self._waits_at = place
             if size > GATHERED_BYTES:
@@ -168,20 +209,20 @@ class BlobWriter(Disk):
                 self._write(lambda: self._pack.write_at(place, data))
             else:
                 self._waiting += bytes(place - self._waits_at - len(self._waiting)) + data
-            self.written += size
-        self._lines.append(index_line(self._seal, key, place, data, sealed))
-        self._known[key] = Entry(place, size, sealed, "")
+            self._packed += size
+        self._known[key] = entry = Entry(place, size, sealed, "")
+        self._lines.append(index_line(self._seal, key, entry, data))
         if len(self._waiting) > GATHERED_BYTES:
             self.flush()
 
-    def _place(self, key: str, size: int) -> int:
-        """Where a blob lies, or will lie: the pack's end moves there."""
+    def _place(self, key: str, size: int) -> tuple[int, bool]:
+        """Where a blob lies in the pack, and whether it is yet to be written: then the pack's end moves."""
         known = self._known.get(key)
-        if known is not None:
-            return known.offset
+        if known is not None and not known.apart:
+            return known.offset, False
         place = self._end + -self._end % ALIGNMENT
         self._end = place + size
-        return place
+        return place, True
 
     def flush(self) -> None:
         """Write what waits: the bytes, then their lines. Nothing may name a blob before this is done."""
@@ -221,43 +262,62 @@ class BlobWriter(Disk):
         if not self.has_room:
             self.finish()
         self.flush()
-        keys, new, lines, start = [], [], [], self._end + -self._end % ALIGNMENT
+        keys, lines, batch = [], [], _Batch(self._end + -self._end % ALIGNMENT)
         for part in parts:
             data = _plain(part.data)
             key = part.key or xxhash.xxh3_128_hexdigest(data)
             keys.append(key)
             self.logical += len(data)
             if self._is_new(key, part.sealed):
-                place = self._place(key, len(data))
-                if key not in self._known:
-                    new.append((place - start, key, data))
-                lines.append(index_line(self._seal, key, place, data, part.sealed))
-                self._known[key] = Entry(place, len(data), part.sealed, "")
-        return keys, self._start(start, new, b"".join(lines)) if lines else None
+                entry = self._enter(key, data, part.sealed, batch)
+                lines.append(index_line(self._seal, key, entry, data))
+        return keys, self._start(batch, b"".join(lines)) if lines else None
 
-    def _start(self, start: int, new: list[tuple[int, str, memoryview]], lines: bytes) -> Job | None:
+    def _enter(self, key: str, data: memoryview, sealed: bool, batch: _Batch) -> Entry:
+        """Know a blob from now on; its bytes join the batch if they are not there."""
+        if self._large is not None and not sealed and len(data) >= large.LARGE_BYTES:
+            entry = Entry(0, len(data), False, "", apart=True)
+            batch.large.append((key, data))
+        else:
+            place, is_new = self._place(key, len(data))
+            entry = Entry(place, len(data), sealed, "")
+            if is_new:
+                batch.packed.append((place - batch.start, key, data))
+        self._known[key] = entry
+        return entry
+
+    def _start(self, batch: _Batch, lines: bytes) -> Job | None:
         """Write this now, if it is so little or so much that staging it would not pay; else stage it."""
-        size = self._end - start if new else 0
-        self.written += sum(len(data) for _, _, data in new)
+        self._packed += sum(len(data) for _, _, data in batch.packed)
+        placed, pieces, size = batch.laid_out(self._end - batch.start if batch.packed else 0)
         slot = self._staging.take()
         staged = None
         if size > AT_ONCE_BYTES and fits(size):
             with suppress(OSError):  # the system gives no memory after all
-                staged = slot.fill([(place, data) for place, _, data in new], size)
+                staged = slot.fill(placed, size)
         if staged is None:
             self._staging.give(slot)
-            for place, _, data in new:
-                self._write(partial(self._pack.write_at, start + place, data))
-            self._write(lambda: self._index.write(lines))
+            self._write_now(batch, lines)
             return None
-        job = Job(start, staged, lines, lambda: self._staging.give(slot))
+        job = Job(batch.start, staged, lines, lambda: self._staging.give(slot), pieces)
         self._on_the_way = {key: one for key, one in self._on_the_way.items() if not one.done}
-        self._on_the_way.update({key: job for _, key, _ in new})
+        self._on_the_way.update(dict.fromkeys(batch.hashes(), job))
         self._background.start(job)
         return job
 
+    def _write_now(self, batch: _Batch, lines: bytes) -> None:
+        for place, _, data in batch.packed:
+            self.write_bytes(batch.start + place, data)
+        for key, data in batch.large:
+            self.write_large(key, data)
+        self.write_lines(lines)
+
     def write_bytes(self, place: int, data: memoryview) -> None:
         self._write(lambda: self._pack.write_at(place, data))
+
+    def write_large(self, key: str, data: memoryview) -> None:
+        assert self._large is not None
+        self._write(partial(self._large.keep, key, data))
 
     def write_lines(self, lines: bytes) -> None:
         self._write(lambda: self._index.write(lines))
@@ -271,6 +331,8 @@ class BlobWriter(Disk):
     def sync(self) -> None:
         self.finish()
         self.flush()
+        if self._large is not None:
+            self._large.sync()
         self._pack.sync()
         self._index.sync()
 
@@ -328,17 +390,17 @@ class BlobReader:
         Whoever has them loaded by marshal or pickle asks `get_sealed` instead.
         """
         entry = self.entry(key)
-        data = b"".join(self._pieces(entry))
+        data = b"".join(self._pieces(key, entry))
         self._verify(key, entry, data)
         return data
 
     def _verify(self, key: str, entry: Entry, data: Any) -> None:
         if len(data) != entry.size or xxhash.xxh3_128_hexdigest(data) != key:
-            raise self._damaged(entry)
+            raise self._damaged(key, entry)
         if self._seal is not None:
-            head = _head(key, entry.offset, entry.size, entry.sealed)
+            head = _head(key, entry)
             if self._seal.blob(head, data if entry.sealed else b"") != entry.mac:
-                raise self._damaged(entry, "its seal is broken")
+                raise self._damaged(key, entry, "its seal is broken")
 
     def get_all(self, keys: Iterable[str]) -> dict[str, memoryview]:
         """Many blobs at once, verified as by `get`, which holds for them; valid until the next call.
@@ -354,25 +416,27 @@ class BlobReader:
         if len(self._arena) < size:
             self._arena = mmap.mmap(-1, size)
         arena, found = memoryview(self._arena) if size else memoryview(b""), {}
-        for run in _runs(entries, places):
+        for run in _runs([pair for pair in entries if not pair[0].apart], places):
             first, last = run[0], run[-1]
             start, end = places[first[1]], places[last[1]] + last[0].size
-            self._read_into(arena[start:end], first[0].offset)
+            self._read_into(arena[start:end], *first)
         for entry, key in entries:
             found[key] = arena[places[key] : places[key] + entry.size]
+            if entry.apart:
+                self._read_into(found[key], entry, key)
             self._verify(key, entry, found[key])
         return found
 
-    def _read_into(self, memory: memoryview, offset: int) -> None:
-        """Fill memory from the pack; what is not there stays as it is, and will not be as its hash says."""
+    def _read_into(self, memory: memoryview, entry: Entry, key: str) -> None:
+        """Fill memory from where a blob lies; what is not there stays as it is: not as its hash says."""
         done = 0
         try:
-            fd = self._descriptor()
-            while done < len(memory):
-                count = os.preadv(fd, [memory[done:]], offset + done)
-                if not count:
-                    return
-                done += count
+            with self._file(key, entry) as fd:
+                while done < len(memory):
+                    count = os.preadv(fd, [memory[done:]], entry.offset + done)
+                    if not count:
+                        return
+                    done += count
         except (OSError, OverflowError) as error:
             raise DamagedBlob(f"a payload of run {self.folder.name} cannot be read: {error}") from None
 
@@ -380,29 +444,36 @@ class BlobReader:
         """The bytes of a blob that was sealed when it was written. Raises DamagedBlob for all others."""
         entry = self.entry(key)
         if self._seal is None or not entry.sealed:
-            raise self._damaged(entry, "it is not sealed")
+            raise self._damaged(key, entry, "it is not sealed")
         return self.get(key)
 
-    def _damaged(self, entry: Entry, why: str = "") -> DamagedBlob:
-        place = f"{PACK} at byte {entry.offset}" + (f": {why}" if why else "")
+    def _damaged(self, key: str, entry: Entry, why: str = "") -> DamagedBlob:
+        place = f"{large.FOLDER}/{key}" if entry.apart else f"{PACK} at byte {entry.offset}"
+        place += f": {why}" if why else ""
         return DamagedBlob(f"a payload of run {self.folder.name} is damaged ({place})")
 
-    def _descriptor(self) -> int:
+    @contextmanager
+    def _file(self, key: str, entry: Entry) -> Iterator[int]:
+        """A descriptor of the file that holds a blob: the pack's stays open, others come and go."""
+        if entry.apart:
+            with large.opened(self.folder / large.FOLDER / key) as fd:
+                yield fd
+            return
         if self._fd is None:
             self._fd = os.open(self.folder / PACK, os.O_RDONLY | os.O_CLOEXEC)
-        return self._fd
+        yield self._fd
 
-    def _pieces(self, entry: Entry) -> Iterator[bytes]:
+    def _pieces(self, key: str, entry: Entry) -> Iterator[bytes]:
         """The bytes as far as they are there; pread returns at most 2 GiB at once."""
         done = 0
         try:
-            fd = self._descriptor()
-            while done < entry.size:
-                piece = os.pread(fd, entry.size - done, entry.offset + done)
-                if not piece:
-                    return
-                done += len(piece)
-                yield piece
+            with self._file(key, entry) as fd:
+                while done < entry.size:
+                    piece = os.pread(fd, entry.size - done, entry.offset + done)
+                    if not piece:
+                        return
+                    done += len(piece)
+                    yield piece
         except (OSError, OverflowError, MemoryError) as error:
             raise DamagedBlob(f"a payload of run {self.folder.name} cannot be read: {error}") from None
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from florc import cache, cli, overlays, project, sharing, workers
-from florc.choosing import Candidate, Wanted, choose
-from florc.runtime import journal, runs
+from florc.choosing import Candidate, Freed, Shared, Wanted, choose
+from florc.runtime import journal, large, runs
 from florc.runtime.runs import Run
 from florc.runtime.store import BlobReader, BlobWriter
 from tests.florc.running import environment, florc, lay
@@ -62,6 +62,22 @@ def test_the_runs_that_go(text, wanted, going):
 
 def test_what_belongs_to_no_run_counts_for_the_size():
     assert list(choose(candidates(RUNS), Wanted(max_size=50), others=15)) == ["a1", "b1"]
+
+
+def test_what_runs_share_goes_with_the_last_of_them():
+    """a, b and c hold a file of 100 bytes in common, a and one that cannot be read another one."""
+    common, elsewhere = Shared("x", 100, 3), Shared("y", 50, 2)
+    runs = [
+        Candidate("a", ("s",), 3, 10, shared=(common, elsewhere)),
+        Candidate("b", ("s",), 2, 10, shared=(common,)),
+        Candidate("c", ("s",), 1, 10, shared=(common,)),
+    ]
+    assert list(choose(runs, Wanted(max_size=180))) == []
+    assert list(choose(runs, Wanted(max_size=160))) == ["a", "b"]
+    assert list(choose(runs, Wanted(max_size=159))) == ["a", "b", "c"]
+    assert list(choose(runs, Wanted(max_size=165, older_than=2.5))) == ["a", "b"]
+    freed = Freed()
+    assert [freed.by(run) for run in runs] == [10, 10, 110]
 
 
 def test_a_run_of_unknown_age_is_not_old():
@@ -213,6 +229,18 @@ def test_leftovers_go_and_what_is_in_use_stays(home, gc):
     ]
     left = {entry.name for entry in (home / "runs").iterdir()}
     assert left == {"one", "fresh", imports[1].name, imports[2].name} and whole(run)
+
+
+def test_large_payloads_that_a_kill_left_without_a_line_go(home, gc):
+    run = recorded(home, "one")
+    (run.folder / large.FOLDER).mkdir()
+    for name in ("0" * 32, f".{'1' * 32}.77"):
+        (run.folder / large.FOLDER / name).write_bytes(bytes(400))
+    (home / large.OBJECTS).mkdir()
+    os.link(run.folder / large.FOLDER / ("0" * 32), home / large.OBJECTS / ("0" * 32))
+    words = "removed a payload of run one, which nothing refers to (400 bytes)"
+    assert gc() == [words, words, "800 bytes freed"]
+    assert not any(home.joinpath(large.OBJECTS).iterdir()) and whole(run)
 
 
 def test_leftovers_of_killed_replays_go_and_those_of_living_ones_stay(tmp_path, home, gc):

@@ -270,13 +270,31 @@ def unpacked(data: bytes) -> list[str]:
             archive.unpack(file, folder, lambda: None)
         finally:
             found = {path.relative_to(top).as_posix() for path in top.rglob("*")}
-            assert found <= {"run.tar", "a", "a/b", "a/b/in", *(f"a/b/in/{name}" for name in archive.NAMES)}
+            names = [*archive.NAMES, "large", *(f"large/{key}" for key in KEYS)]
+            assert found <= {"run.tar", "a", "a/b", "a/b/in", *(f"a/b/in/{name}" for name in names)}
             assert not any(path.is_symlink() for path in folder.iterdir())
         return sorted(os.listdir(folder))
 
 
 def test_an_archive_of_a_run_is_unpacked():
     assert unpacked(tar(GOOD)) == sorted(archive.NAMES)
+
+
+KEYS = ["0" * 32, "a" * 32]
+INDEX = "".join(f"{key} 0 1048576 l {'0' * 32}\n" for key in KEYS).encode()
+FOUR = [(member(f"{archive.FOLDER}/{name}", len(INDEX)), INDEX) for name in archive.NAMES]
+
+
+def payload(key: str) -> tuple[tarfile.TarInfo, bytes]:
+    return member(f"{archive.FOLDER}/large/{key}"), b"x"
+
+
+@pytest.mark.parametrize("keys", [KEYS, KEYS[:1], KEYS[1:]])
+def test_large_payloads_that_the_index_names_may_follow(tmp_path, keys):
+    (tmp_path / "run.tar").write_bytes(tar([*FOUR, *map(payload, keys)]))
+    (tmp_path / "in").mkdir()
+    archive.unpack(tmp_path / "run.tar", tmp_path / "in", lambda: None)
+    assert sorted(os.listdir(tmp_path / "in" / "large")) == keys
 
 
 def changed(place: int, new: tuple[tarfile.TarInfo, bytes]) -> list[tuple[tarfile.TarInfo, bytes]]:
@@ -310,6 +328,14 @@ HOSTILE: dict[str, bytes] = {
     "nothing": b"",
     "no tar": b"no tar" * 1000,
     "half a tar": tar(GOOD)[:700],
+    "a payload that the index does not name": tar([*FOUR, payload("b" * 32)]),
+    "a payload too early": tar([*FOUR[:3], payload(KEYS[0]), *FOUR[3:]]),
+    "a payload twice": tar([*FOUR, payload(KEYS[0]), payload(KEYS[0])]),
+    "payloads in another order": tar([*FOUR, payload(KEYS[1]), payload(KEYS[0])]),
+    "a payload that is a way out": tar([*FOUR, payload("../" + KEYS[0])]),
+    "a payload that is a link": tar(
+        [*FOUR, (member(payload(KEYS[0])[0].name, 0, tarfile.SYMTYPE, "x"), b"")]
+    ),
     "a packed tar": b"\x1f\x8b\x08" + bytes(2000),
 }
 

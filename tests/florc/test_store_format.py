@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import xxhash
 
-from florc.runtime import description, events, key, runs, store
+from florc.runtime import description, events, key, large, runs, store
 from florc.runtime.kind import Kind
 from florc.runtime.runs import Run
 from tests.florc.running import florc, lay, python
@@ -27,10 +27,11 @@ class Net(torch.nn.Module):
         self.fc = torch.nn.Linear(40, 20)
         self.blocks = torch.nn.ModuleList([torch.nn.Linear(20, 3)])
         self.frozen = torch.nn.Linear(40, 40).requires_grad_(False)
+        self.wide = torch.nn.Linear(40, 7000)  # its weight is a large payload
         self.register_buffer("seen", torch.zeros(1, dtype=torch.int64))
     def forward(self, x):
         self.seen += 1
-        return self.blocks[0](self.fc(self.frozen(x)))
+        return self.blocks[0](self.fc(self.frozen(x))) + self.wide(x)[:, :3]
 def main():
     model = Net()
     tied = model.fc.weight.detach().t()[3:7]
@@ -73,6 +74,7 @@ PATHS = {
     "model.blocks.0.weight": "blocks.0.weight",  # small: its bytes stand in the content
     "model.fc.bias": "fc.bias",
     "model.seen": "seen",
+    "model.wide.weight": "wide.weight",
     "tied": "tied",  # a view of another tensor's memory
 }
 
@@ -122,12 +124,13 @@ def test_the_signatures_are_made_as_the_page_says(run):
     kinds = set()
     for line in (run.folder / "data.idx").read_text().splitlines():
         name, offset, size, kind, found = line.split()
-        data = pack[int(offset) : int(offset) + int(size)]
+        source = (run.folder / large.FOLDER / name).read_bytes() if kind == "l" else pack
+        data = source[int(offset) : int(offset) + int(size)]
         kinds.add(kind)
         head = line.rpartition(" ")[0].encode()
         assert found == mac(head + (data if kind == "s" else b""), secret, b"florc blob")
         assert int(offset) % 64 == 0 and name == xxhash.xxh3_128_hexdigest(data)
-    assert kinds == {"r", "s"}
+    assert kinds == {"r", "s", "l"}
 
 
 def all_kinds(cls: type[Kind] = Kind) -> Iterator[type[Kind]]:
@@ -150,8 +153,20 @@ def test_the_page_names_every_kind_event_and_field():
     unnamed = {name for name in runs._OWN_FIELDS | description.FRAME if f"`{name}`" not in PAGE}
     assert unnamed == set()
     assert f"describes format **{description.FORMAT}**" in PAGE
-    for name in (description.FILE, store.INDEX, store.PACK):
+    for name in (description.FILE, store.INDEX, store.PACK, f"{large.FOLDER}/", f"{large.OBJECTS}/"):
         assert name in PAGE
+
+
+@pytest.mark.program
+def test_the_format_before_is_read_and_those_before_it_are_refused(folder):
+    file = folder / ".florc" / "runs" / "one" / "run.json"
+    text = file.read_text()
+    try:
+        for number, code in [(3, 0), (2, 69)]:
+            file.write_text(text.replace(f'"format": {description.FORMAT}', f'"format": {number}'))
+            assert florc(folder, "runs", "show", "one").code == code
+    finally:
+        file.write_text(text)
 
 
 @pytest.mark.program
