@@ -3,7 +3,9 @@
 What enters is a command line, what leaves is the script's own output and exit code.
 `__main__` pins the hash seed and hands over to `cli` (what was asked), which calls `recording`
 or `replaying` (the steps of the two); both run the program through `runner` ("behave like
-python" in one file) and `hook` (the modules it imports). `project` says what belongs to the
+python" in one file) and `hook` (the modules it imports). Before a replay `selection` picks iterations
+and `planning` foresees what becomes of them (`outlook` says it, `progress` draws the bar);
+`searching` looks for the first difference (`bisection`, `truth`). `project` says what belongs to the
 user's project, `cache` keeps instrumented code, `errors` and `messages` hold florc's own words.
 `logged` is what programs call to note a value; `rows` makes a table of what runs and replays have noted,
 which `showing` and `tables` print and `dataframes` gives to pandas.

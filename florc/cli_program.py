@@ -118,9 +118,32 @@ def record(
     return work
 
 
+def _check_together(options: ReplayOptions) -> None:
+    """A usage error for options that make no sense together."""
+    apart = (
+        ("--sample", options.sample is not None, "--at", options.at is not None),
+        ("--sample", options.sample is not None, "--first-difference", options.first_difference),
+        ("--plan", options.plan_only, "--first-difference", options.first_difference),
+    )
+    for one, has_one, other, has_other in apart:
+        if has_one and has_other:
+            message = f"{one} and {other} do not go together"
+            raise click.UsageError(message, click.get_current_context())
+    if options.plan_json and not options.plan_only:
+        raise click.UsageError("--json goes with --plan alone", click.get_current_context())
+
+
 @click.command(cls=ProgramCommand, context_settings=OPTIONS_FIRST)
 @click.option("--run", "run_name", metavar="RUN", help="The run to replay (else the newest of this program).")
 @click.option("--at", metavar="SPEC", help="Only these: 3, 3:7, -1, 'epoch=40', '3, step=5:9'.")
+@click.option("--sample", metavar="N", help="Only so many iterations (5, 10%), evenly spread.")
+@click.option(
+    "--first-difference",
+    is_flag=True,
+    help="Find the first iteration in which an added line says something else than at first, by its last "
+    "word: True or False; a NaN, infinite, zero or other number; another word. Takes for granted that it "
+    "stays so.",
+)
 @click.option("--new", is_flag=True, help="Print only what the added lines write.")
 @click.option(
     "--workers",
@@ -130,15 +153,21 @@ def record(
     help="Processes to spread the replay over.",
 )
 @click.option("--plan", "plan_only", is_flag=True, help="Say what would be skipped and executed, and stop.")
+@click.option("--json", "plan_json", is_flag=True, help="With --plan: as one JSON object.")
+@click.option("-q", "--quiet", is_flag=True, help="No word of florc's own but warnings, notes and errors.")
 @click.option("--summary", metavar="FILE", help="Write a summary in JSON (- for standard error).")
 @store_option
 @program_arguments
 def replay(
     run_name: str | None,
     at: str | None,
+    sample: str | None,
+    first_difference: bool,
     new: bool,
     workers: int,
     plan_only: bool,
+    plan_json: bool,
+    quiet: bool,
     summary: str | None,
     store: str | None,
     module: str | None,
@@ -152,7 +181,21 @@ def replay(
         )
     if summary not in (None, "-"):
         summary = os.path.abspath(summary)  # the program may change the folder
-    options = ReplayOptions(target, run_name, at, new, workers, plan_only, summary, store)
+    options = ReplayOptions(
+        target,
+        run_name,
+        at,
+        new or first_difference,
+        workers,
+        plan_only,
+        summary,
+        store,
+        sample=sample,
+        first_difference=first_difference,
+        plan_json=plan_json,
+        quiet=quiet,
+    )
+    _check_together(options)
 
     def work() -> int:
         from . import replaying

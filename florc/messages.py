@@ -19,6 +19,18 @@ def say(text: str) -> None:
         pass  # a closed stderr must not change how the program ends
 
 
+def draw(text: str) -> None:
+    """Write to the stream the process began with, as it is: a bar, or what takes it away."""
+    stream = sys.__stderr__
+    if stream is None:
+        return
+    try:
+        type(stream).write(stream, text)  # as above
+        stream.flush()
+    except (OSError, ValueError):
+        pass
+
+
 def warning(text: str) -> None:
     """Tell of something that went wrong but does not stop the program."""
     say(f"warning: {text}")

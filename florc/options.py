@@ -41,4 +41,8 @@ class ReplayOptions:
     plan_only: bool = False
     summary: str | None = None
     store: str | None = None
+    sample: str | None = None
+    first_difference: bool = False
+    plan_json: bool = False
+    quiet: bool = False
     rerun: bool = False  # run all of it again, compare, print none of its text

@@ -13,6 +13,8 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
+import click
+
 from . import (
     answering,
     causes,
@@ -20,12 +22,15 @@ from . import (
     locks,
     messages,
     narrowing,
+    outlook,
     overlays,
     planning,
+    progress,
     project,
     reaching,
     relocating,
     runner,
+    searching,
     selection,
     startup,
     summary,
@@ -42,6 +47,7 @@ from .recording import script_id
 from .runtime import emitter, journal, runs
 from .runtime.errors import StoreError
 from .runtime.lockstep import Edits
+from .runtime.route import Route
 from .runtime.script import Script, parse
 from .runtime.window import Window
 from .transforms import instrument, to_code
@@ -63,6 +69,16 @@ class Prepared:
     window: Window = field(default_factory=Window)
     flaws: tuple[str, ...] = ()
 
+    @property
+    def unskippable(self) -> frozenset[str]:
+        """Ids of loops whose exit is never put back: a skip would leave out their `else`."""
+        loops = (loop for found in self.matches.values() for loop in found.plan.loops)
+        return frozenset(loop.id for loop in loops if loop.has_else)
+
+    def route(self, window: Window, scratch: bool = False) -> Route:
+        """The way that a replay of this part takes."""
+        return Route(self.script, self.edits, window, scratch)
+
     def unreached(self) -> list[str]:
         """What is to be said of probes that the recorded run never came to."""
         return [] if self.edits.everywhere else list(reaching.unreached(self.script, self.matches))
@@ -81,6 +97,7 @@ def replay(options: ReplayOptions) -> int:
 
 
 def _replay(options: ReplayOptions) -> int:
+    clock = summary.Clock()
     folder = runner.locate(options.target)
     store = project.store_folder(options.store)
     trust.check_store(store)
@@ -89,38 +106,86 @@ def _replay(options: ReplayOptions) -> int:
     startup.pin_hash_seed(run.hash_seed)
     prepared = prepare(run, folder, options)
     share = workers.own_share()
-    plan = planning.make(prepared.script, prepared.edits, prepared.window.selected)
+    parts = _parts(prepared, share, options)
+    plans = _plans(prepared, parts, options, clock)
     if options.plan_only:
-        planning.show(plan)
-        for words in prepared.unreached():
-            messages.say(words)
-        for flaw in prepared.flaws:
-            messages.warning(f"not exact: {flaw}")
-        return EXIT_INEXACT if prepared.flaws else 0
+        return _show(prepared, plans, options)
     _recorded_variables(run)
-    if share is None and options.workers > 1:
-        parts = workers.windows(prepared.script, prepared.edits, prepared.window, options.workers)
-        if len(parts) > 1:
-            return _spread(parts, options)
+    if options.first_difference and share is None:
+        return searching.search(prepared, options, clock)
+    first = emitter.VARIABLE not in os.environ  # of the attempts
+    if first and not _is_silent(options, share):
+        messages.say(outlook.in_short(plans))
+    if len(parts) > 1:
+        return _spread(parts, options, clock, outlook.seconds(plans))
+    overlay = _overlay()
     try:
-        overlay = overlays.make()
-    except OSError as error:
-        message = f"no folder can be made for what the program writes: {error.strerror}"
-        raise FlorcError(
-            message, hint="make room in the folder for temporary files, or name another in TMPDIR",
-            exit_code=EXIT_REFUSED,
-        ) from None  # fmt: skip
-    try:
-        return _Replay(options, store, prepared, overlay, share).go(Project.of(folder, run.include))
+        prepared = replace(prepared, window=parts[0])
+        one = _Replay(options, store, prepared, overlay, share, plans[0], clock)
+        return one.go(Project.of(folder, run.include))
     finally:
         overlays.remove(overlay)
 
 
-def _spread(parts: list[Window], options: ReplayOptions) -> int:
+def _overlay() -> Path:
+    """A new folder for what the program writes; FlorcError if there can be none."""
+    try:
+        return overlays.make()
+    except OSError as error:
+        message = f"no folder can be made for what the program writes: {error.strerror}"
+        hint = "make room in the folder for temporary files, or name another in TMPDIR"
+        raise FlorcError(message, hint=hint, exit_code=EXIT_REFUSED) from None
+
+
+def _is_silent(options: ReplayOptions, share: workers.Share | None) -> bool:
+    """True if no word is to be said of the plan, and of how long it took."""
+    return options.quiet or options.rerun or share is not None
+
+
+def _parts(prepared: Prepared, share: workers.Share | None, options: ReplayOptions) -> list[Window]:
+    """What this process replays, or what each of several workers does."""
+    if share is not None:
+        return [share.window(prepared.window)]
+    if options.workers > 1 and not options.first_difference:
+        parts = workers.windows(prepared.script, prepared.edits, prepared.window, options.workers)
+        if len(parts) > 1:
+            return parts
+    return [prepared.window]
+
+
+def _plans(
+    prepared: Prepared, parts: list[Window], options: ReplayOptions, clock: summary.Clock
+) -> list[planning.Plan]:
+    """The plan of each part; a worker does again what this process has done so far."""
+    start = clock.seconds() * (2 if len(parts) > 1 else 1)
+    costs = planning.Costs.of(prepared.script, start)
+    routes = (prepared.route(part, options.rerun) for part in parts)
+    return [planning.make(route, costs, prepared.unskippable) for route in routes]
+
+
+def _show(prepared: Prepared, plans: list[planning.Plan], options: ReplayOptions) -> int:
+    """Print the plan on standard output; 65 if the record is not whole."""
+    run = prepared.run
+    if options.plan_json:
+        click.echo(outlook.as_json(plans, run.run, run.script, prepared.flaws))
+    else:
+        for line in outlook.lines(plans):
+            click.echo(line)
+    for words in prepared.unreached():
+        messages.say(words)
+    for flaw in prepared.flaws:
+        messages.warning(f"not exact: {flaw}")
+    return EXIT_INEXACT if prepared.flaws else 0
+
+
+def _spread(parts: list[Window], options: ReplayOptions, clock: summary.Clock, estimate: float) -> int:
     """Let several processes replay."""
     code, merged = workers.run(parts)
     if options.summary is not None and merged:
+        merged["seconds"] |= {"total": round(clock.seconds(), 4), "estimate": round(estimate, 4)}
         summary.write(merged, options.summary)
+    if not options.quiet:
+        summary.took(clock.seconds(), estimate)
     return code
 
 
@@ -153,7 +218,7 @@ def prepare(run: runs.Run, folder: str, options: ReplayOptions) -> Prepared:
     edits = edits_of(matches)
     if edits.touch(script.in_children):  # when they run there (a loader's workers run ahead) no record tells
         edits = replace(edits, everywhere=True)
-    option = "--at" if options.at is not None else "--workers" if options.workers > 1 else ""
+    option = _parting(options)
     held = carried(matches) if option else []
     if held:
         names = ", ".join(held)
@@ -166,7 +231,20 @@ def prepare(run: runs.Run, folder: str, options: ReplayOptions) -> Prepared:
         )
     if not edits.everywhere:
         narrowing.narrow(script, matches)
+    if options.sample is not None:
+        window = selection.sample(options.sample, script, edits)
     return Prepared(run, script, matches, edits, cache, window, flaws)
+
+
+def _parting(options: ReplayOptions) -> str:
+    """The option, if there is one, by which iterations are replayed apart from those before them."""
+    asked = {
+        "--first-difference": options.first_difference,
+        "--at": options.at is not None,
+        "--sample": options.sample is not None,
+        "--workers": options.workers > 1,
+    }
+    return next((option for option, given in asked.items() if given), "")
 
 
 def _recorded_variables(run: runs.Run) -> None:
@@ -197,13 +275,18 @@ class _Replay:
         prepared: Prepared,
         overlay: Path,
         share: workers.Share | None,
+        plan: planning.Plan,
+        clock: summary.Clock,
     ) -> None:
         self._options = options
         self._share = share
         self._store = store
         self._prepared = prepared
         self._overlay = overlay
-        self._clock = summary.Clock()
+        self._plan = plan
+        self._clock = clock
+        self._quiet = _is_silent(options, share)
+        self._bar = progress.bar(plan, clock.began, self._quiet, prepared.script.others)
         self._variables = environment.relevant_variables()
 
     def go(self, belongs: Project) -> int:
@@ -213,7 +296,7 @@ class _Replay:
         target = Target(run.script, True) if run.module else self._options.target
         hooks = Hooks(self._load, self._start, self._module, session.finish, session.ENDS)
         code = runner.run(target, tuple(run.argv), belongs, hooks)
-        if self._options.new or self._options.at is not None:
+        if self._options.new or self._prepared.window.selected is not None:
             _print_no_more()
         return code
 
@@ -249,17 +332,19 @@ class _Replay:
                 script=prepared.script,
                 edits=prepared.edits,
                 wish=Wish(
-                    prepared.window if self._share is None else self._share.window(prepared.window),
+                    prepared.window,
                     self._options.new,
                     scratch=self._options.rerun,
                     thorough=self._options.rerun,
                     silent=self._options.rerun,
+                    keep_said=self._options.first_difference,
                 ),
                 overlay=self._overlay,
                 environment=self._environment(),
                 report=self._report,
-                told=messages.say,
+                told=self._tell,
                 elsewhere=lambda: bool(causes.likely(prepared.run, [], self._variables)),
+                **self._watchers(),
             )
         )
         return True
@@ -267,14 +352,29 @@ class _Replay:
     def _environment(self) -> dict[str, str]:
         """What this command began with, for a second attempt."""
         share = {} if self._share is None else {workers.VARIABLE: self._share.handed()}
-        return {**os.environ, **share}
+        return {**os.environ, **share, summary.BEGAN: repr(self._clock.began)}
+
+    def _watchers(self) -> dict[str, Any]:
+        """What the bar has to be told of."""
+        bar = self._bar
+        return {} if bar is None else {"on_iteration": bar.reach, "before_text": bar.writes}
+
+    def _tell(self, words: str) -> None:
+        if self._bar is not None:
+            self._bar.clear()
+        messages.say(words)
 
     def _report(self, tally: Any, reason: str) -> None:
+        if self._bar is not None:
+            self._bar.clear()
         file = self._options.summary if self._share is None else self._share.summary
         if not self._options.rerun:
             replay = answering.new_id() if self._share is None else self._share.replay
             answering.keep(self._prepared.run, tally, replay)
-        summary.report(self._prepared, tally, reason, self._clock, file, self._variables)
+        estimate = self._plan.seconds
+        summary.report(self._prepared, tally, reason, self._clock, file, self._variables, estimate)
         if self._options.rerun:
             summary.verdict(self._prepared.run, tally)
         overlays.remove(self._overlay)  # os._exit comes back to nobody
+        if not self._quiet:
+            summary.took(self._clock.seconds(), estimate)

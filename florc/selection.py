@@ -1,16 +1,20 @@
-"""What --at asks for: a pure function from its words and the recorded run to iterations."""
+"""What --at and --sample ask for: pure functions from their words and the recorded run to iterations."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import TypeVar
 
 from .errors import EXIT_USAGE, FlorcError
 from .runtime.lockstep import Edits
 from .runtime.script import LoopRun, Script
 from .runtime.window import Values, Window
 
+T = TypeVar("T")
+
+_SAMPLE = re.compile(r"(\d+(?:\.\d+)?)\s*(%?)")
 _RANGE = re.compile(r"(-?\d*):(-?\d*)")
 _NUMBER = re.compile(r"-?\d+")
 _NAMED = re.compile(r"([A-Za-z_]\w*)\s*=\s*(.+)")
@@ -57,6 +61,40 @@ def select(
     return Window(selected, inner=tuple(map(_inner, inner)))
 
 
+def sample(words: str, script: Script, edits: Edits) -> Window:
+    """As many iterations as `words` says (5, 10%), evenly spread; FlorcError (usage) for what is no number.
+
+    Spread over those in which a probe may have run, the first and the last among them; where no probe did,
+    over all. If the main loop ran several times, over all its runs.
+    """
+    numbers = _the_loops(script, "", edits)
+    places = [(n, i) for n in numbers for i in range(len(script.main_loops[n].iterations))]
+    probed = [(n, i) for n, i in places if edits.touch(script.main_loops[n].iterations[i].hits)]
+    places = probed or places
+    chosen: dict[int, set[int]] = {}
+    for number, i in spread(places, _size(words, len(places))):
+        chosen.setdefault(number, set()).add(i)
+    return Window({number: frozenset(found) for number, found in chosen.items()})
+
+
+def spread(places: Sequence[T], count: int) -> list[T]:
+    """So many of the places at even distances, first and last among them; of a single one the middle."""
+    if count >= len(places):
+        return list(places)
+    if count == 1:
+        return [places[len(places) // 2]]
+    return [places[round(k * (len(places) - 1) / (count - 1))] for k in range(count)]
+
+
+def _size(words: str, count: int) -> int:
+    """How many of so many places: at least one."""
+    found = _SAMPLE.fullmatch(words.strip())
+    size = float(found[1]) if found else 0.0
+    if found is None or size <= 0 or (found[2] and size > 100) or (not found[2] and "." in found[1]):
+        raise _usage(f"--sample {words}: not a part of the iterations", "give a number, or as in 10%")
+    return max(round(count * size / 100), 1) if found[2] else int(size)
+
+
 def _check_bound(parts: list[str], bound: frozenset[str] | None, inside: frozenset[str]) -> None:
     """A usage error for a name that nothing in the program binds: no loop will ever have it."""
     for part in parts:
@@ -95,7 +133,7 @@ def _the_loops(script: Script, block: str, edits: Edits) -> list[int]:
         fitting = [i for i, run in loops if run.block in edits.around and run.iterations]
     if not fitting:
         fitting = [i for i, run in loops if len(run.iterations) > 1] or [i for i, _ in loops]
-        longest = max(fitting, key=lambda i: script.main_loops[i].seconds, default=None)
+        longest = max(fitting, key=lambda i: script.main_loops[i].whole_seconds, default=None)
         fitting = [] if longest is None else [longest]
     if not fitting:
         raise _usage("--at: this run has no main loop")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -14,21 +15,28 @@ HASH_SEED = "PYTHONHASHSEED"
 DEFAULT_SEED = "0"
 
 _loaded_before: frozenset[str] = frozenset()
+_began = time.perf_counter()
 _path_was_inserted = False
 _path_entry: str | None = None
 
 
 def begin() -> None:
-    """Note the modules that are loaded, and take python's own entry off the import path.
+    """Note the time and the modules that are loaded, and take python's own entry off the import path.
 
     Under `python -m florc` that entry is the current folder: a `queue.py` or `click.py` of the user
     lying there must not be imported by florc. `runner` puts the program's entry in its place.
     """
-    global _loaded_before, _path_was_inserted
+    global _began, _loaded_before, _path_was_inserted
+    _began = time.perf_counter()
     _loaded_before = frozenset(sys.modules)
     _path_was_inserted = not (getattr(sys.flags, "safe_path", False) or sys.flags.isolated)
     if _path_was_inserted and sys.path:
         del sys.path[0]
+
+
+def began() -> float:
+    """When this process came to florc, by perf_counter."""
+    return _began
 
 
 def loaded_before() -> frozenset[str]:

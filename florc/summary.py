@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import causes, messages
+from . import causes, messages, startup, units
 
 if TYPE_CHECKING:
     from .replaying import Prepared
@@ -20,27 +21,39 @@ if TYPE_CHECKING:
 MAX_TOLD = 5  # inexact places; the summary has all
 
 
+BEGAN = "FLORC_REPLAY_BEGAN"  # handed by an attempt to the next: the clock is the whole machine's
+
+
 class Clock:
-    """Seconds since the replay began."""
+    """Seconds since the command began, attempts before this one included."""
 
     def __init__(self) -> None:
-        self._began = time.perf_counter()
+        handed = os.environ.pop(BEGAN, None)
+        self.began = startup.began() if handed is None else float(handed)
         self._read = time.perf_counter
 
     def seconds(self) -> float:
-        return self._read() - self._began
+        return self._read() - self.began
 
     def until(self, moment: float) -> float:
         """Seconds from the beginning to a moment of the same counter; 0 for one that was not."""
-        return max(moment - self._began, 0.0)
+        return max(moment - self.began, 0.0)
 
 
 def report(
-    prepared: Prepared, tally: Any, reason: str, clock: Clock, file: str | None, variables: dict[str, str]
+    prepared: Prepared,
+    tally: Any,
+    reason: str,
+    clock: Clock,
+    file: str | None,
+    variables: dict[str, str],
+    estimate: float = 0.0,
 ) -> None:
     """Say what must be said, and write the summary if one is wanted.
 
-    variables: the environment variables that matter, as they were before the program ran.
+    Args:
+        variables: the environment variables that matter, as they were before the program ran.
+        estimate: the seconds that the plan had expected.
     """
     tally.notes += prepared.unreached()
     for note in tally.notes:
@@ -54,7 +67,7 @@ def report(
         for cause in tally.causes:
             messages.say(f"a likely cause: {cause}")
     if file is not None:
-        write(summary(prepared, tally, reason, clock), file)
+        write(summary(prepared, tally, reason, clock, estimate), file)
 
 
 def verdict(run: Run, tally: Any) -> None:
@@ -65,7 +78,14 @@ def verdict(run: Run, tally: Any) -> None:
     click.echo(f"{run.run} of {run.script} {repeats}: {states} and {writes} as recorded")
 
 
-def summary(prepared: Prepared, tally: Any, reason: str, clock: Clock) -> dict[str, Any]:
+def took(seconds: float, estimate: float) -> None:
+    """Say how long it took, beside what was expected."""
+    messages.say(f"replayed in {units.duration(seconds)} (estimated {units.duration(estimate)})")
+
+
+def summary(
+    prepared: Prepared, tally: Any, reason: str, clock: Clock, estimate: float
+) -> dict[str, Any]:
     """The summary of DESIGN: what was executed, restored, compared; how long each took."""
     probes = [
         {"file": name, "line": probe.line, "text": probe.text, "fired": _fired(tally, name, probe)}
@@ -102,23 +122,25 @@ def summary(prepared: Prepared, tally: Any, reason: str, clock: Clock) -> dict[s
             },
         },
         "bytes": {"owed": tally.owed, "paid": tally.paid},
-        "seconds": _seconds(tally, clock),
+        "seconds": _seconds(tally, clock, estimate),
         "refused": [],
         "started_again": reason,
         "problems": list(tally.problems),
         "causes": list(tally.causes),
         "notes": list(tally.notes),
+        **({"said": tally.said.rows} if tally.said.rows else {}),
     }
 
 
-def _seconds(tally: Any, clock: Clock) -> dict[str, float]:
-    """Seconds until the first main loop (0 where there is none), of restoring, and the rest."""
+def _seconds(tally: Any, clock: Clock, estimate: float) -> dict[str, float]:
+    """Seconds until the first main loop (0 where there is none), of restoring, and the rest; all expected."""
     setup, total = clock.until(tally.loops_began), clock.seconds()
     parts = {
         "setup": setup,
         "restore": tally.restore_seconds,
         "execute": total - setup - tally.restore_seconds,
         "total": total,
+        "estimate": estimate,
     }
     return {name: round(seconds, 4) for name, seconds in parts.items()}
 

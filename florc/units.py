@@ -40,6 +40,17 @@ def size(count: int) -> str:
     return f"{value:.{0 if exact else 1}f} {units[0]}"
 
 
+def duration(seconds: float) -> str:
+    """A length of time to read at a glance: `0.4 s`, `3.1 s`, `48 s`, `2:05 min`, `1:12 h`."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    unit, parts = ("min", divmod(whole, 60)) if whole < 3600 else ("h", divmod(round(seconds / 60), 60))
+    return f"{parts[0]}:{parts[1]:02d} {unit}"
+
+
 def age(seconds: float) -> str:
     """Seconds in one word: `90 s`, `5 h`, `45 days`."""
     for unit, length in (("days", 24 * 3600), ("h", 3600), ("min", 60)):

@@ -180,16 +180,27 @@ class Worker:
 
 def run(parts: list[Window]) -> tuple[int, dict[str, Any]]:
     """Run a worker for each window, print their text in order; (exit code, merged summary)."""
+    codes, summaries = each(parts, set())
+    code = EXIT_INEXACT if EXIT_INEXACT in codes else codes[-1]
+    return code, merge([one for one in summaries if one is not None])
+
+
+def each(
+    parts: list[Window], told: set[str], printing: bool = True
+) -> tuple[list[int], list[dict[str, Any] | None]]:
+    """Run a worker for each window; their exit codes, their summaries (None where one died twice).
+
+    Args:
+        told: florc's own lines that need not be said again; those said are added.
+        printing: give out their standard output, in order.
+    """
     with tempfile.TemporaryDirectory(prefix=PREFIX) as folder, contextlib.ExitStack() as stack:
         replay = new_id()
         workers = [Worker(Path(folder), number, window, replay) for number, window in enumerate(parts)]
         for worker in workers:
             stack.callback(_end, worker)
-        told: set[str] = set()
-        codes = [_follow(worker, told) for worker in workers]
-        merged = merge([worker.summary() for worker in workers if not worker.died])
-        code = EXIT_INEXACT if EXIT_INEXACT in codes else codes[-1]
-        return code, merged
+        codes = [_follow(worker, told, printing) for worker in workers]
+        return codes, [None if worker.died else worker.summary() for worker in workers]
 
 
 def abandoned() -> list[Path]:
@@ -209,17 +220,19 @@ def _end(worker: Worker) -> None:
         worker.process.wait()
 
 
-def _follow(worker: Worker, told: set[str]) -> int:
+def _follow(worker: Worker, told: set[str], printing: bool) -> int:
     """Print a worker's text as it comes; its exit code, 65 if it died twice."""
     while worker.process.poll() is None:
-        worker.pump()
+        if printing:
+            worker.pump()
         time.sleep(POLL_S)
     if worker.died and worker.attempt < ATTEMPTS:
         messages.say(f"worker {worker.number} died ({_how(worker)}): started once more")
         if not worker.again():
             messages.warning(f"not exact: worker {worker.number} printed otherwise the second time")
             return EXIT_INEXACT
-    worker.pump()
+    if printing:
+        worker.pump()
     _pass_on(worker.err.read_bytes(), told)
     if worker.died:
         messages.warning(f"not exact: worker {worker.number} died again ({_how(worker)})")

@@ -46,6 +46,7 @@ class Emitter:
         self._digest: str = handed.get("digest", "")
         self.right: bool = handed.get("right", True)  # all attempts so far have printed the same
         self.writers: dict[int, Callable[[str], Any]] = {}
+        self.before: Callable[[int, str], None] = lambda fd, text: None  # told of what is about to be written
         self._chars = 0
         self._hash = xxhash.xxh3_128()
         self.muted = False
@@ -61,6 +62,7 @@ class Emitter:
         if fd == 1:
             text = self._not_yet(text)
         if text:
+            self.before(fd, text)
             self.writers[fd](text)
 
     def _not_yet(self, text: str) -> str:

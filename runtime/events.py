@@ -70,6 +70,11 @@ def _reading(value: Any) -> bool:
     return _number(value) or (type(value) is str and value.isalnum()) or value == ""
 
 
+def _seconds(value: Any) -> bool:
+    """A length of time, not NaN."""
+    return _number(value) and 0 <= value < MAX_SIZE
+
+
 def _bool(value: Any) -> bool:
     return type(value) is bool
 
@@ -126,8 +131,18 @@ def _figures(value: Any) -> bool:
     """What a recording kept (see figures.py)."""
     if type(value) is not dict or not (_count(value.get("logical")) and _count(value.get("written"))):
         return False
-    loops = value.get("loops")
-    return _number(value.get("spent")) and type(loops) is dict and all(map(_chances, loops.values()))
+    loops, stalls = value.get("loops"), value.get("stalls", {})
+    return (
+        _number(value.get("spent"))
+        and type(loops) is dict
+        and all(map(_chances, loops.values()))
+        and type(stalls) is dict
+        and all(map(_stalls, stalls.values()))
+    )
+
+
+def _stalls(value: Any) -> bool:
+    return type(value) is list and len(value) == 2 and all(map(_seconds, value))
 
 
 def _chances(value: Any) -> bool:
@@ -257,4 +272,8 @@ _SHAPES: dict[str, tuple[Check, ...]] = {
 }
 
 # fields that earlier recordings did not write
-_LATER: dict[str, tuple[Check, ...]] = {"E": (_figures, _maybe_count), "L": (_dict,)}
+_LATER: dict[str, tuple[Check, ...]] = {
+    "L": (_dict, _seconds),
+    "I": (_seconds,),
+    "E": (_figures, _maybe_count, _seconds),
+}

@@ -30,13 +30,15 @@ class Figures:
     """What a recording kept, and what that took.
 
     logical: bytes asked to be kept, equal ones as often as they were. written: bytes given to the disk.
-    spent: seconds. loops: by id.
+    spent: seconds. loops: by id. stalls: by id, the seconds that the training lately stood still for an entry
+    state, and for a checkpoint; of earlier recordings none.
     """
 
     logical: int
     written: int
     spent: float
     loops: dict[str, Chances] = field(default_factory=dict)
+    stalls: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def checkpoints(self) -> int:
@@ -44,7 +46,8 @@ class Figures:
 
     def packed(self) -> dict[str, Any]:
         """As plain values."""
-        return {**asdict(self), "spent": round(self.spent, 6)}
+        stalls = {block: [round(part, 6) for part in parts] for block, parts in self.stalls.items()}
+        return {**asdict(self), "spent": round(self.spent, 6), "stalls": stalls}
 
     @classmethod
     def of(cls, packed: dict[str, Any]) -> Figures:
@@ -53,4 +56,5 @@ class Figures:
             block: Chances(**{name: counts[name] for name in Chances.__dataclass_fields__})
             for block, counts in packed["loops"].items()
         }
-        return cls(packed["logical"], packed["written"], float(packed["spent"]), loops)
+        stalls = {block: (parts[0], parts[1]) for block, parts in packed.get("stalls", {}).items()}
+        return cls(packed["logical"], packed["written"], float(packed["spent"]), loops, stalls)

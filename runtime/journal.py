@@ -1,9 +1,11 @@
 r"""The journal of a run: what happened, in order, one JSON array a line.
 
-    ["L", id, values]              a guarded loop is entered; plain values of the parameters around it, if any
+    ["L", id, values, t]           a guarded loop is entered; plain values of the parameters around it; of
+                                   main loops: seconds since the program began (neither where there is none)
     ["B", base]                    ... with its entry state kept as blob `base`
-    ["I", i, values, ckpt, hits]   iteration i of a main loop begins; plain values of names; checkpoint (three
-                                   hashes or null); hits of the iteration before (see "H")
+    ["I", i, values, ckpt, hits, s]
+                                   iteration i of a main loop begins; plain values of names; checkpoint (three
+                                   hashes or null); hits (see "H") and seconds of the iteration before
     ["C", n, ckpt]                 the checkpoint of event n, an "I" or "X", has been written
     ["X", outcome, s, ckpt, hits]  the innermost open loop is left: "end" or "return"; seconds; as above
     ["Z", id]                      an open loop was left by an exception (noticed at the next guard)
@@ -26,9 +28,10 @@ r"""The journal of a run: what happened, in order, one JSON array a line.
     ["D", n]                       tensors of the checkpoint of event n were backpropagated into
     ["A", keys]                    state was found in these library modules or classes; earlier states lack it
     ["n", words]                   a note: foreign output, what cannot be seen...
-    ["E", exit code, interrupted, n, figures, hits]   the program ended (interrupted: by Ctrl-C); n payloads
-                                   were kept; what was kept and left out (see figures.py); hits since the last
-                                   "I" or "X" and before all, null where other processes ran a part of it
+    ["E", exit code, interrupted, n, figures, hits, t]
+                                   the program ended (interrupted: by Ctrl-C); n payloads were kept; what was
+                                   kept and left out (see figures.py); hits since the last "I" or "X" and
+                                   before all, null where others ran a part of it; seconds since it began
     =MAC checksum                  the end of a batch: keyed and plain hash of all events up to here
 Events are written in batches as they happen, each with one write call, so a killed run keeps all of them.
 The MAC (see seal.py) goes on from batch to batch: an event that was changed, left out or moved breaks its

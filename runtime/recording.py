@@ -205,6 +205,7 @@ class Recorder:
         self._differentiated: set[int] = set()  # the events of checkpoints that brought no graph back
         self._on_the_way: deque[OnTheWay] = deque()
         self._chances: dict[str, Chances] = {}  # by block
+        self._stalls: dict[str, tuple[float, float]] = {}  # by block: for its entry state, for a checkpoint
         self._blind: dict[str, int] = {}  # block -> checkpoints that could not see all
 
     # -- loops --------------------------------------------------------------------------
@@ -227,8 +228,9 @@ class Recorder:
 
     def _enter(self, loop: RecordLoop) -> None:
         self._settle()
+        entered: list[Any] = [] if loop.depth else [round(self._program_seconds(), 6)]
         given = plain(*_parameters(loop))
-        self.journal.add(["L", loop.block, given] if given else ["L", loop.block], soon=True)
+        self.journal.add(["L", loop.block, *([given, *entered] if given or entered else [])], soon=True)
         loop.saved = self.marks.push()
         self._audit_entry(loop)
         if loop.depth:
@@ -290,7 +292,8 @@ class Recorder:
                 taken = self._take(loop, block, self._names(loop))
             else:
                 self._saw(loop, loop.unkept)
-        self._tell(loop, ["I", loop.iteration, self._values(loop), None, hits], block, taken)
+        event = ["I", loop.iteration, self._values(loop), None, hits, round(max(seconds, 0.0), 6)]
+        self._tell(loop, event, block, taken)
         loop.began = perf_counter()
         noting = loop.began - started - (self.policy.stalled - stalled)
         self.policy.paid(noting)
@@ -425,6 +428,8 @@ class Recorder:
         writing = taken.job is not None and not taken.opaque
         self.policy.materialized(block, perf_counter() - started, writing)
         self._saw(loop, "blind" if taken.opaque else "taken")
+        entry = self.policy.costs(self._exit_id(loop)).prepare.value
+        self._stalls[loop.block] = (entry, self.policy.costs(block).stall.value)
         if taken.opaque:
             self._blind[loop.block] = self._blind.get(loop.block, 0) + 1
             self.note(
@@ -440,7 +445,9 @@ class Recorder:
 
     def figures(self) -> Figures:
         """What was kept so far."""
-        return Figures(self.blobs.logical, self.blobs.written, self.policy.spent, self._chances)
+        return Figures(
+            self.blobs.logical, self.blobs.written, self.policy.spent, self._chances, self._stalls
+        )
 
     def _tell(self, loop: RecordLoop, event: list[Any], block: str, taken: Taken | None) -> None:
         """Write an "I" or "X", with its checkpoint where that is written already."""
@@ -552,16 +559,22 @@ class Recorder:
         self.reserve.release()
 
     def _finish(self, code: int, interrupted: bool) -> None:
+        seconds = round(self._program_seconds(), 6)
         self.blobs.finish()
         self._settle()
         self._note_others()
         hits = None if self.children.were_there() else self.marks.hits()
-        self.journal.add(["E", code, interrupted, self.blobs.count, self.figures().packed(), hits])
+        kept = [self.blobs.count, self.figures().packed()]
+        self.journal.add(["E", code, interrupted, *kept, hits, seconds])
         self.journal.sync()
         self.blobs.sync()
 
     def _elapsed(self) -> float:
         return perf_counter() - self.began
+
+    def _program_seconds(self) -> float:
+        """What the program itself has taken: without what it stood still for."""
+        return max(self._elapsed() - self.policy.stalled, 0.0)
 
     def _safely(self, action: Callable[[], Any]) -> None:
         """Do what recording needs; whatever fails, training goes on without it."""

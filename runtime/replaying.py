@@ -22,6 +22,7 @@ from .lockstep import Cursor, Edits
 from .output import locate
 from .plain import as_data, text
 from .project import Project
+from .route import Route
 from .script import Iteration, LoopRun, Script
 from .signals import calm
 from .store import BlobReader
@@ -154,10 +155,12 @@ class Replayer:
         self.off = False  # diverged for good: the program simply runs
         self.window = wish.window
         self._shows, self.foreign, self.values_lost = Flag(), Flag(), Flag()
+        self.route = Route(script, edits, wish.window, wish.scratch, self._trusts)
         self.showing = self.window.outside(0)
         self.skipped_any = False
         self.on_jump: Callable[[int], None] = lambda position: None
         self.is_elsewhere: Callable[[], bool] = lambda: False
+        self.on_iteration: Callable[[int, int], None] = lambda loop, iteration: None
         self._emit = emit
         self._told: set[str] = set()
         self._damaged: set[str] = set()  # checkpoints that cannot be read
@@ -210,7 +213,7 @@ class Replayer:
         run = loop.run
         loop.number = self._main_numbers[run.start]
         self.tally.loops_began = self.tally.loops_began or perf_counter()
-        loop.wanted = self._wanted(loop)
+        loop.wanted = self.route.wanted(run, loop.number, loop.skippable)
         if self._is_watched(loop.frame):  # with --at, what it tells after the loop is not asked for
             whole = self.window.selected is None
             every = range(len(run.iterations))
@@ -219,7 +222,7 @@ class Replayer:
             return
         if self._gives_out_rest(loop):
             raise self._stop(ReplayDone())
-        if not (run.base and self._exit_kept(loop, run.start)):
+        if not (run.base and self.route.skips_to_exit(run, loop.skippable, run.start)):
             return
         if self._skip(loop, self._state(loop, loop.locals(), at_once=True)):
             self.tally.restored.setdefault(loop.number, set()).update(range(len(loop.run.iterations)))
@@ -236,51 +239,18 @@ class Replayer:
             frame = frame.f_back
         return False
 
-    def _exit_kept(self, loop: ReplayLoop, start: int) -> bool:
-        """True if the state at the loop's exit may be put back by a skip from the event at `start`."""
-        run = loop.run
-        kept = loop.skippable and run.ckpt and run.outcome and self._trusts(run.ckpt, run.block)
-        return bool(kept) and not self.script.foreign(start, run.end)
-
-    def _trusts(self, ckpt: list[str] | None, block: str) -> bool:
+    def _trusts(self, ckpt: list[str], block: str) -> bool:
         """False for checkpoints that are damaged, or of a loop whose states an earlier attempt suspects."""
-        return ckpt is not None and ckpt[0] not in self._damaged and block not in self.wish.banned
-
-    def _wanted(self, loop: ReplayLoop) -> list[int]:
-        """The iterations that must run, in order."""
-        run, last = loop.run, len(loop.run.iterations) - 1
-        if self.wish.scratch:
-            return list(range(last + 1))
-        shows = self.window.shows
-        wanted = [
-            i
-            for i, iteration in enumerate(run.iterations)
-            if self.edits.touch(iteration.hits) and shows(loop.number, i)
-        ]
-        if not self.window.needs_exit(loop.number):
-            return wanted
-        for i in self._unskippable(run):
-            if i not in wanted:
-                wanted.append(i)
-        kept = loop.skippable and run.ckpt and run.outcome and self._trusts(run.ckpt, run.block)
-        if last >= 0 and not kept and last not in wanted:
-            wanted.append(last)  # the way out of this loop must be gone
-        wanted.sort()
-        return wanted
-
-    def _unskippable(self, run: LoopRun) -> list[int]:
-        """Iterations in which others than the main thread's Python wrote text: it is not recorded."""
-        return [i for i, one in enumerate(run.iterations) if self.script.foreign(one.start, one.end)]
+        return ckpt[0] not in self._damaged and block not in self.wish.banned
 
     def _enter_block(self, loop: ReplayLoop) -> None:
         run = loop.run
-        usable = run.base and not self.wish.scratch and self._exit_kept(loop, run.start)
         outer = self.stack.loops[0]
         assert isinstance(outer, ReplayLoop)
-        asked = self.edits.touch(run.hits) and self.window.shows(outer.number, outer.iteration)
         watched = self._is_watched(loop.frame)
-        if not usable or asked or watched:
+        if watched or self.route.executes(run, loop.skippable, outer.number, outer.iteration):
             self._execute(loop, keep=bool(run.ckpt and run.base))
+            usable = self.route.may_skip(run, loop.skippable)
             if usable and run.last is not None and not self.window.inner and not watched:
                 self._prepare_exit(loop)
             return
@@ -415,6 +385,7 @@ class Replayer:
             return False
         if self._at_the_end():
             raise self._stop(ReplayDone())  # nothing of this iteration is known
+        self._show(loop, loop.iteration)  # a jump from here gives out its text
         put_back = self._arrive(loop)
         target = next((i for i in loop.wanted if i >= loop.iteration), None)
         if self.window.finished(loop.number, loop.iteration):
@@ -424,6 +395,7 @@ class Replayer:
         if target != loop.iteration and not self.wish.scratch:
             put_back = self._jump(loop, target) or put_back
         self._show(loop, loop.iteration)
+        self.on_iteration(loop.number, loop.iteration)
         return put_back
 
     def _close_iteration(self, loop: ReplayLoop) -> None:
@@ -486,12 +458,10 @@ class Replayer:
 
     def _gives_out_rest(self, loop: ReplayLoop) -> bool:
         """Where nothing has to run any more, give out the recorded text that is still asked for."""
-        iterations, i = loop.run.iterations, max(loop.iteration, 0)
-        while i < len(iterations) and not self.window.finished(loop.number, i):
-            i += 1
-        end = iterations[i].start if i < len(iterations) else loop.run.end
-        if self.window.needs_exit(loop.number) or self.script.foreign(self.cursor.position, end):
+        rest = self.route.rest(loop.run, loop.number, loop.iteration, self.cursor.position)
+        if rest is None:
             return False
+        i, end = rest
         self._book_jump(loop, i)
         if loop.iteration >= 0:
             self._show(loop, loop.iteration)
@@ -501,14 +471,12 @@ class Replayer:
     def _jump(self, loop: ReplayLoop, target: int | None) -> bool:
         """Go to the checkpoint nearest before the target (None: the loop's exit). False: just run on."""
         run, here = loop.run, self.cursor.position
-        if target is None and self._exit_kept(loop, here) and self._jump_to_exit(loop):
+        to_exit = target is None and self.route.skips_to_exit(run, loop.skippable, here)
+        if to_exit and self._jump_to_exit(loop):
             return True
-        last = len(run.iterations) - 1 if target is None else target
-        for i in range(last, loop.iteration, -1):
+        for i in self.route.landings(run, loop.iteration, here, target):
             ckpt = run.iterations[i].ckpt
-            if ckpt is None or loop.state is None or not self._trusts(ckpt, run.block):
-                continue
-            if self.script.foreign(here, run.iterations[i].start):
+            if ckpt is None or loop.state is None:
                 continue
             values = self._restore(loop, loop.state, ckpt, loop.all_names())
             if values is not None:
@@ -577,7 +545,7 @@ class Replayer:
     def _leave_early(self, loop: ReplayLoop) -> bool:
         run = loop.run
         loop.early = loop.live = False  # if it fails, it runs on
-        if not self._exit_kept(loop, self.cursor.position):
+        if not self.route.skips_to_exit(run, loop.skippable, self.cursor.position):
             return False
         assert run.ckpt is not None
         values = self._restore(loop, loop.state, run.ckpt, loop.locals())
@@ -707,6 +675,8 @@ class Replayer:
             file, line, _ = locate(frame, self.project.files)
             if text.endswith("\n"):  # one print is several writes
                 self.tally.fired[(file, line)] = self.tally.fired.get((file, line), 0) + 1
+            if self.wish.keep_said:
+                self._keep_said(file, line, fd, text)
             self._out(fd, text)
         elif fd != 1 or self.off:
             self.cursor.beside()
@@ -773,6 +743,11 @@ class Replayer:
         if goes and fd == 1:
             self.foreign.value = 1
         return goes
+
+    def _keep_said(self, file: str, line: int, fd: int, text: str) -> None:
+        outer = self.stack.loops[0] if self.stack.loops else None
+        if self.showing and isinstance(outer, ReplayLoop):
+            self.tally.said.add((outer.number, outer.iteration), file, line, fd, text)
 
     def _follow(self, text: str, frame: Any) -> None:
         event = self.cursor.take("w")

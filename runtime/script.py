@@ -25,11 +25,17 @@ class Iteration:
     # what ran in it (a replay takes out what can show nothing); None: not known, for the loop had no end
     hits: Hits | None = None
     blocks: list[LoopRun] = field(default_factory=list)
+    seconds: float | None = None  # None: it never got to its end, or an earlier version recorded it
 
 
 @dataclass
 class LoopRun:
-    """One run through a guarded loop: events[start:end], `end` just after its exit event."""
+    """One run through a guarded loop: events[start:end], `end` just after its exit event.
+
+    seconds: of a block all of it, of a main loop what came after its last iteration began. entered: of main
+    loops, seconds since the program began; None where an earlier version recorded it. opening: seconds from
+    there to the first iteration.
+    """
 
     block: str
     start: int
@@ -39,11 +45,20 @@ class LoopRun:
     iterations: list[Iteration] = field(default_factory=list)
     outcome: str = ""  # "" where an exception or a kill ended it
     seconds: float = 0.0
+    entered: float | None = None
+    opening: float = 0.0
     silent: bool = False  # from its last noted iteration on, no iterations were noted
     ckpt: list[str] | None = None
     hits: Hits | None = None
     given: dict[str, Any] = field(default_factory=dict)  # short plain values of its function's parameters
     last: tuple[str, float] | None = None  # a counting variable, and the last value at which a probe may show
+
+    @property
+    def whole_seconds(self) -> float:
+        """What all of a main loop took, as far as the record tells."""
+        if not self.iterations:
+            return self.seconds
+        return self.opening + sum(one.seconds or 0.0 for one in self.iterations)
 
     @property
     def checkpoints(self) -> list[list[str]]:
@@ -70,6 +85,7 @@ class Script:
     exit_code: int | None = None  # None: killed
     figures: Figures | None = None  # None: killed, or recorded by an earlier version
     ran: Hits | None = None  # all that ran; None: not known, or other processes ran a part of it
+    seconds: float | None = None  # from the program's begin to its end; None: as above
 
     def foreign(self, start: int, end: int) -> bool:
         """True if between these events text was written that the record does not have."""
@@ -88,7 +104,9 @@ def parse(events: list[Event]) -> Script:
         tag = event[0]
         if tag == "L":
             given = event[2] if len(event) > 2 else {}
-            _enter(script, stack, LoopRun(event[1], position, len(stack), given=given))
+            entered = event[3] if len(event) > 3 else None
+            run = LoopRun(event[1], position, len(stack), given=given, entered=entered)
+            _enter(script, stack, run)
         elif tag == "B" and stack:
             stack[-1].base = event[1]
         elif tag == "H":
@@ -123,6 +141,7 @@ def parse(events: list[Event]) -> Script:
             script.figures = Figures.of(event[4]) if len(event) > 4 else None
             if len(event) > 5 and event[5] is not None:
                 script.ran = _all_of(table.values())
+            script.seconds = event[6] if len(event) > 6 else None
             script.stopped = ""  # it did not: another program was to take this one's place, and could not
     for run in stack:
         _end(run, len(events))
@@ -173,9 +192,13 @@ def _enter(script: Script, stack: list[LoopRun], run: LoopRun) -> None:
 
 
 def _iterate(run: LoopRun, position: int, event: Event, table: dict[int, Hits]) -> None:
-    if run.iterations:
+    seconds = event[5] if len(event) > 5 else None
+    if not run.iterations:
+        run.opening = seconds or 0.0
+    else:
         run.iterations[-1].end = position
         run.iterations[-1].hits = table.get(event[4], {})
+        run.iterations[-1].seconds = seconds
     values = {name: value for name, value in event[2].items() if value is not None}
     gone = frozenset(event[2].keys() - values.keys())
     run.iterations.append(Iteration(position, values, event[3], unplain=gone))
@@ -187,7 +210,7 @@ def _leave(run: LoopRun, position: int, event: Event, table: dict[int, Hits]) ->
         run.outcome, run.seconds, run.ckpt = event[1], event[2], event[3]
         run.hits = table.get(event[4], {})
         if run.iterations:
-            run.iterations[-1].hits = run.hits
+            run.iterations[-1].hits, run.iterations[-1].seconds = run.hits, run.seconds
 
 
 def _end(run: LoopRun, end: int) -> None:

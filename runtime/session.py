@@ -84,6 +84,7 @@ class ReplayConfig:
         overlay: folder for what the program writes.
         report: called at the end with the tally and the words of a restart before, if there was one.
         elsewhere: whether versions, threads or the like are others than the record's; asked in mid-run.
+        on_iteration: called when an iteration of a main loop begins. before_text: before text is given out.
     """
 
     run_dir: Path
@@ -99,6 +100,8 @@ class ReplayConfig:
     flaws: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))
     folder: str = field(default_factory=os.getcwd)
+    on_iteration: Callable[[int, int], None] = lambda loop, iteration: None
+    before_text: Callable[[int, str], None] = lambda fd, text: None
 
 
 class _Session:
@@ -391,6 +394,7 @@ def start_replay(config: ReplayConfig) -> None:
         replayer.problem,
     )
     replayer.tally.notes.extend(config.script.notes)
+    replayer.on_iteration, _emitter.before = config.on_iteration, config.before_text
     replayer.on_jump = lambda position: files.skip_to(position - 1)
     replayer.is_elsewhere = config.elsewhere
     session = _Replaying(replayer, files)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from .said import Said
 from .window import Window
 
 
@@ -44,6 +45,7 @@ class Tally:
     problems: list[str] = field(default_factory=list)
     causes: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    said: Said = field(default_factory=Said)
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ class Wish:
         scratch: skip nothing.
         thorough: compare every checkpoint with what was executed, however long that takes.
         silent: print nothing at all.
+        keep_said: keep the lines that probes write, with their places.
         banned: loops whose states an earlier attempt could not put back exactly.
     """
 
@@ -64,6 +67,7 @@ class Wish:
     scratch: bool = False
     thorough: bool = False
     silent: bool = False
+    keep_said: bool = False
     banned: frozenset[str] = frozenset()
 
 

@@ -199,10 +199,27 @@ def check_replay(user: Desk, truth: Truth, *, exit_code: int = 0, most: int | No
     check_same_text(outcome.out, truth.probed, "replay is not what the probed program prints")
     check_same_files(user.files(), before, "replay touched user files")
     check(summary.get("exact") is True, f"the summary does not say exact: {summary}")
+    if not summary["started_again"]:
+        check_plan(user, summary)
     if most is not None:
         count = executed(summary)
         check(count <= most, f"replay executed {count} main-loop iterations, at most {most} allowed")
     return summary
+
+
+def check_plan(user: Desk, summary: Mapping[str, Any], *options: str) -> None:
+    """What --plan says becomes of the iterations is what the replay has done with them."""
+    plan = json.loads(user.replay("--plan", "--json", *options).must_exit(0, "--plan").out)
+    for loop, did in zip(plan["main_loops"], summary["main_loops"], strict=False):
+        where: dict[str, list[int]] = {"execute": [], "restore": [], "skip": []}
+        for step in loop["steps"]:
+            where[step["action"]] += range(step["from"], step["to"] + 1)
+        executed, restored = where["execute"], sorted(where["restore"] + where["skip"])
+        same = (loop["id"], executed, restored) == (did["id"], did["executed"], did["restored"])
+        check(same, f"the plan is {where}, the replay did {did}")
+    reached = len(plan["main_loops"])
+    beyond = [did for did in summary["main_loops"][reached:] if did["executed"] or did["restored"]]
+    check(not beyond, f"the plan stops before {beyond}")
 
 
 @dataclass(frozen=True)

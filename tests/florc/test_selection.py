@@ -10,7 +10,7 @@ from florc.errors import EXIT_USAGE, FlorcError
 from florc.runtime.lockstep import Edits
 from florc.runtime.script import Script, parse
 from florc.runtime.window import Values
-from florc.selection import select
+from florc.selection import sample, select, spread
 
 MAIN, SECOND, INNER = "train.py::main/for#0", "train.py::fit/while#1", "train.py::main/for#0/for#0"
 PROBED, QUIET = 1, 0  # numbers of hits: a region with a probe in it ran, or not
@@ -212,3 +212,46 @@ def test_a_name_that_means_nothing_is_a_usage_error():
 def test_values_may_be_a_range(words):
     ranges = {"epoch=38:40": [0, 1], "epoch=:39, epoch=40:42": [0, 2, 3, 4, 9]}
     assert chosen(words) == {0: ranges[words]}
+
+
+# -- --sample ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("count", "places"),
+    [(1, [50]), (2, [0, 99]), (3, [0, 50, 99]), (5, [0, 25, 50, 74, 99]), (100, list(range(100))),
+     (1000, list(range(100)))],
+)  # fmt: skip
+def test_a_sample_is_spread_with_both_ends(count, places):
+    assert spread(range(100), count) == places
+
+
+@pytest.mark.parametrize(
+    ("words", "iterations"),
+    [("2", [0, 9]), ("1", [5]), ("10%", [5]), ("20%", [0, 9]), ("25 %", [0, 9]), ("1%", [5]),
+     ("33.4%", [0, 4, 9]), ("100%", list(range(10))), ("99", list(range(10)))],
+)  # fmt: skip
+def test_a_sample_is_a_number_or_a_share(words, iterations):
+    window = sample(words, script(loop(MAIN, EPOCHS)), Edits())
+    assert {n: sorted(found) for n, found in (window.selected or {}).items()} == {0: iterations}
+
+
+@pytest.mark.parametrize("words", ["0", "0%", "-3", "101%", "2.5", "many", "", "5:7"])
+def test_what_is_no_part_of_the_iterations_is_a_usage_error(words):
+    with pytest.raises(FlorcError, match="--sample") as error:
+        sample(words, script(loop(MAIN, EPOCHS)), Edits())
+    assert error.value.exit_code == EXIT_USAGE
+
+
+def test_a_sample_is_taken_of_the_iterations_in_which_added_lines_ran():
+    """A probe in the evaluation that comes at every third step."""
+    rows: list[list[Any]] = [["I", i, {}, None, PROBED if i and i % 3 == 1 else QUIET] for i in range(10)]
+    run = script([["L", MAIN], *rows, ["X", "end", 1.0, None, PROBED]])
+    window = sample("3", run, IN_SEVEN)  # the hits are those of the iteration before: it ran in 0, 3, 6 and 9
+    assert window.selected == {0: frozenset({0, 6, 9})}
+
+
+def test_a_sample_of_a_loop_that_ran_several_times_is_spread_over_all_of_them():
+    loops = loop(MAIN, EPOCHS[:3], PROBED), loop(MAIN, EPOCHS[:3], PROBED)
+    window = sample("3", script(*loops), IN_SEVEN)
+    assert window.selected == {0: frozenset({0, 2}), 1: frozenset({2})}

@@ -52,6 +52,7 @@ def test_what_was_taken_and_what_the_policy_refused(tmp_path):
     found = recorded(tmp_path / "all", program, "--overhead", "1")
     assert found.loops == {MAIN: Chances(taken=4), BLOCK: Chances(taken=4)}
     assert found.logical >= found.written > 0 and found.spent > 0
+    assert found.stalls.keys() == {MAIN, BLOCK} and all(min(two) > 0 for two in found.stalls.values())
     found = recorded(tmp_path / "none", program, "--overhead", "0")
     assert found.loops == {MAIN: Chances(refused=4), BLOCK: Chances(refused=4)}
     assert (found.logical, found.checkpoints) == (0, 0)
@@ -79,7 +80,9 @@ def test_a_checkpoint_that_would_have_to_wait_for_the_disk_is_counted(tmp_path, 
 
 
 def test_figures_are_plain_values_and_come_back():
-    figures = Figures(10, 7, 0.25, {MAIN: Chances(1, 2, 3, 4)})
+    figures = Figures(10, 7, 0.25, {MAIN: Chances(1, 2, 3, 4)}, {MAIN: (0.5, 0.125)})
     packed = figures.packed()
     assert packed["loops"] == {MAIN: {"taken": 1, "refused": 2, "behind": 3, "blind": 4}}
     assert Figures.of({**packed, "of tomorrow": 1}) == figures
+    del packed["stalls"]  # as earlier versions wrote them
+    assert Figures.of(packed).stalls == {}
