@@ -33,7 +33,7 @@ def pack(folder: Path, out: BinaryIO) -> None:
         for name in _names(folder):
             with open(folder / name, "rb") as stream:
                 _add(tar, name, stream)
-        for key in _large_of(folder):
+        for key in large_of(folder):
             path = folder / large.FOLDER / key
             if path.is_file():  # else who imports it is told that it is missing
                 with large.opened(path) as fd, os.fdopen(os.dup(fd), "rb") as stream:
@@ -48,7 +48,7 @@ def _add(tar: tarfile.TarFile, name: str, stream: BinaryIO) -> None:
     tar.addfile(member, stream)
 
 
-def _large_of(folder: Path) -> list[str]:
+def large_of(folder: Path) -> list[str]:
     """The large payloads that a run's index names."""
     return sorted(key for key, entry in store.read_index(folder).items() if entry.apart)
 
@@ -103,7 +103,7 @@ class _Expected:
     def _payloads(self) -> list[str]:
         """The large payloads that may still come."""
         if self._large is None:
-            self._large = [f"{large.FOLDER}/{key}" for key in _large_of(self._folder)]
+            self._large = [f"{large.FOLDER}/{key}" for key in large_of(self._folder)]
             if self._large:
                 private.make_folder(self._folder / large.FOLDER)
         return self._large
@@ -130,7 +130,7 @@ def copy(source: Path, folder: Path, described: Callable[[], None]) -> None:
 
 def _copy_large(source: Path, folder: Path) -> None:
     """Copy the large payloads that the index names; others are what kills have left."""
-    keys = _large_of(folder)
+    keys = large_of(folder)
     if not keys or not os.path.lexists(source / large.FOLDER):
         return
     if not stat.S_ISDIR((source / large.FOLDER).lstat().st_mode):

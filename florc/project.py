@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from .errors import FlorcError
 from .runtime import private
 
 STORE_VARIABLE = "FLORC_DIR"
@@ -19,9 +20,25 @@ IGNORE_ALL = "# made by florc: nothing in here belongs into version control\n*\n
 _PACKAGE_FOLDERS = frozenset({"site-packages", "dist-packages"})
 
 
+def store_name(option: str | None) -> str:
+    """What names the store: --store, else FLORC_DIR, else ./.florc."""
+    return option or os.environ.get(STORE_VARIABLE) or STORE_NAME
+
+
+def is_url(name: str) -> bool:
+    """True for a store that lies on no file system."""
+    return "://" in name
+
+
 def store_folder(option: str | None) -> Path:
-    """The absolute path of the store: --store, else FLORC_DIR, else ./.florc. Creates nothing."""
-    return Path(option or os.environ.get(STORE_VARIABLE) or STORE_NAME).absolute()
+    """The absolute path of the store. Creates nothing. FlorcError for a URL, which replays alone can read."""
+    name = store_name(option)
+    if is_url(name):
+        raise FlorcError(
+            f"a store behind a URL ({name}) can be replayed from, and no more",
+            hint="use a folder, and copy it there with the tools of that place",
+        )
+    return Path(name).absolute()
 
 
 def prepare_store(store: Path) -> None:
