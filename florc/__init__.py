@@ -9,6 +9,9 @@ and `planning` foresees what becomes of them (`outlook` says it, `progress` draw
 user's project, `cache` keeps instrumented code, `errors` and `messages` hold florc's own words.
 `logged` is what programs call to note a value; `rows` makes a table of what runs and replays have noted,
 which `showing` and `tables` print and `dataframes` gives to pandas.
+A replay with several workers: `partition` cuts, `shares` say what each is told, `spreading` has it done by
+`workers` (which follows them, starts dead ones again, prints in order) in a place: `local`, or `on_ray` with
+`ray_node` on the cluster's machines. `remote` reads a store behind a URL.
 Of the recorded runs, `describing` tells what they keep, `sharing` exports and imports, `collecting` frees
 bytes (`choosing` says which runs go).
 

@@ -13,10 +13,20 @@ from typing import Any
 import click
 
 from .options import DEFAULT_OVERHEAD, RecordOptions, ReplayOptions, Target
+from .where import LOCAL, Where
 
 Work = Callable[[], int]
 
 OPTIONS_FIRST = {"allow_interspersed_args": False}
+AMOUNT = click.FloatRange(min=0)
+
+
+def parse_place(context: click.Context, option: click.Parameter, value: str) -> Where:
+    """What `--on` names; a usage error if that is no place."""
+    try:
+        return Where.parse(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error), context, option) from None
 
 
 class ProgramCommand(click.Command):
@@ -124,6 +134,7 @@ def _check_together(options: ReplayOptions) -> None:
         ("--sample", options.sample is not None, "--at", options.at is not None),
         ("--sample", options.sample is not None, "--first-difference", options.first_difference),
         ("--plan", options.plan_only, "--first-difference", options.first_difference),
+        ("--on ray", options.on.kind != LOCAL, "--first-difference", options.first_difference),
     )
     for one, has_one, other, has_other in apart:
         if has_one and has_other:
@@ -148,9 +159,23 @@ def _check_together(options: ReplayOptions) -> None:
 @click.option(
     "--workers",
     type=click.IntRange(min=1),
-    default=1,
     metavar="N",
-    help="Processes to spread the replay over.",
+    help="Processes to spread the replay over (default: 1; with --on ray as many as there is room for).",
+)
+@click.option(
+    "--on",
+    "place",
+    callback=parse_place,
+    default=LOCAL,
+    metavar="PLACE",
+    help="Where the workers run: local (default); ray: the Ray cluster at hand, else one on this machine; "
+    "ray:HOST:PORT, ray:auto or ray://HOST:PORT: that cluster.",
+)
+@click.option(
+    "--cpus-per-worker", "cpus", type=AMOUNT, metavar="X", help="With --on ray: CPUs of each (default: 1)."
+)
+@click.option(
+    "--gpus-per-worker", "gpus", type=AMOUNT, metavar="X", help="With --on ray: GPUs of each (default: 0)."
 )
 @click.option("--plan", "plan_only", is_flag=True, help="Say what would be skipped and executed, and stop.")
 @click.option("--json", "plan_json", is_flag=True, help="With --plan: as one JSON object.")
@@ -164,7 +189,10 @@ def replay(
     sample: str | None,
     first_difference: bool,
     new: bool,
-    workers: int,
+    workers: int | None,
+    place: Where,
+    cpus: float | None,
+    gpus: float | None,
     plan_only: bool,
     plan_json: bool,
     quiet: bool,
@@ -181,6 +209,9 @@ def replay(
         )
     if summary not in (None, "-"):
         summary = os.path.abspath(summary)  # the program may change the folder
+    if place.kind == LOCAL:
+        _only_on_a_cluster(cpus, gpus)
+        workers = workers or 1
     options = ReplayOptions(
         target,
         run_name,
@@ -194,6 +225,9 @@ def replay(
         first_difference=first_difference,
         plan_json=plan_json,
         quiet=quiet,
+        on=place,
+        cpus=1.0 if cpus is None else cpus,
+        gpus=gpus or 0.0,
     )
     _check_together(options)
 
@@ -203,3 +237,10 @@ def replay(
         return int(replaying.replay(options))
 
     return work
+
+
+def _only_on_a_cluster(cpus: float | None, gpus: float | None) -> None:
+    """A usage error for what a machine's own processes are not given."""
+    for name, given in (("--cpus-per-worker", cpus), ("--gpus-per-worker", gpus)):
+        if given is not None:
+            raise click.UsageError(f"{name} goes with --on ray", click.get_current_context())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from .where import LOCAL, Where
 
 DEFAULT_OVERHEAD = 1 / 15  # the paper's bound on what recording may add to the run time
 
@@ -31,13 +33,16 @@ class RecordOptions:
 
 @dataclass(frozen=True)
 class ReplayOptions:
-    """What `florc replay` was asked to do; the program's arguments are the recorded ones."""
+    """What `florc replay` was asked to do; the program's arguments are the recorded ones.
+
+    workers: None for as many as the place has room for. cpus, gpus: of a worker, on a cluster.
+    """
 
     target: Target
     run: str | None = None
     at: str | None = None
     new: bool = False
-    workers: int = 1
+    workers: int | None = 1
     plan_only: bool = False
     summary: str | None = None
     store: str | None = None
@@ -46,3 +51,11 @@ class ReplayOptions:
     plan_json: bool = False
     quiet: bool = False
     rerun: bool = False  # run all of it again, compare, print none of its text
+    on: Where = field(default_factory=Where)
+    cpus: float = 1.0
+    gpus: float = 0.0
+
+    @property
+    def spreads(self) -> bool:
+        """True if other processes are to replay."""
+        return self.on.kind != LOCAL or self.workers != 1

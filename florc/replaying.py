@@ -19,6 +19,7 @@ from . import (
     answering,
     causes,
     environment,
+    leash,
     locks,
     messages,
     narrowing,
@@ -26,16 +27,17 @@ from . import (
     overlays,
     planning,
     progress,
-    project,
     reaching,
     relocating,
+    remote,
     runner,
     searching,
     selection,
+    shares,
+    spreading,
     startup,
     summary,
     trust,
-    workers,
 )
 from .cache import CodeCache
 from .errors import EXIT_INEXACT, EXIT_REFUSED, FlorcError
@@ -59,6 +61,7 @@ class Prepared:
 
     matches: file id -> how the edited file goes with the recorded one.
     flaws: why the record is not whole, in words.
+    url: the store's, if it lies behind one: what is here is a copy.
     """
 
     run: runs.Run
@@ -68,6 +71,13 @@ class Prepared:
     cache: CodeCache
     window: Window = field(default_factory=Window)
     flaws: tuple[str, ...] = ()
+    url: str = ""
+
+    @property
+    def fingerprint(self) -> str:
+        """Tells this run and the edited sources from all others."""
+        sources = {file: found.source for file, found in self.matches.items()}
+        return shares.fingerprint(self.run.run, self.run.salt, sources)
 
     @property
     def unskippable(self) -> frozenset[str]:
@@ -78,6 +88,11 @@ class Prepared:
     def route(self, window: Window, scratch: bool = False) -> Route:
         """The way that a replay of this part takes."""
         return Route(self.script, self.edits, window, scratch)
+
+    def plans(self, parts: list[Window], spent: float, scratch: bool = False) -> list[planning.Plan]:
+        """The plan of each part; a worker does again what this process has done in so many seconds."""
+        costs = planning.Costs.of(self.script, spent * (2 if len(parts) > 1 else 1))
+        return [planning.make(self.route(part, scratch), costs, self.unskippable) for part in parts]
 
     def unreached(self) -> list[str]:
         """What is to be said of probes that the recorded run never came to."""
@@ -98,33 +113,63 @@ def replay(options: ReplayOptions) -> int:
 
 def _replay(options: ReplayOptions) -> int:
     clock = summary.Clock()
-    folder = runner.locate(options.target)
-    store = project.store_folder(options.store)
-    trust.check_store(store)
-    run = _find(options, store)
-    locks.share(run.folder)
-    startup.pin_hash_seed(run.hash_seed)
-    prepared = prepare(run, folder, options)
-    share = workers.own_share()
-    parts = _parts(prepared, share, options)
-    plans = _plans(prepared, parts, options, clock)
+    share = shares.own()
+    if share is not None:
+        leash.hold(share.parent)
+        options = replace(options, run=share.run)
+    prepared = _read(options)
+    if share is not None:
+        _check_inputs(share, prepared)
     if options.plan_only:
-        return _show(prepared, plans, options)
-    _recorded_variables(run)
-    if options.first_difference and share is None:
-        return searching.search(prepared, options, clock)
+        return _show(prepared, options, clock)
+    _recorded_variables(prepared.run)
+    if share is None:
+        code = _by_others(prepared, options, clock)
+        if code is not None:
+            return code
+    window = prepared.window if share is None else share.window(prepared.window)
+    (plan,) = prepared.plans([window], clock.seconds(), options.rerun)
     first = emitter.VARIABLE not in os.environ  # of the attempts
     if first and not _is_silent(options, share):
-        messages.say(outlook.in_short(plans))
-    if len(parts) > 1:
-        return _spread(parts, options, clock, outlook.seconds(plans))
+        messages.say(outlook.in_short([plan]))
     overlay = _overlay()
     try:
-        prepared = replace(prepared, window=parts[0])
-        one = _Replay(options, store, prepared, overlay, share, plans[0], clock)
-        return one.go(Project.of(folder, run.include))
+        one = _Replay(options, replace(prepared, window=window), overlay, share, plan, clock)
+        return one.go(Project.of(runner.locate(options.target), prepared.run.include))
     finally:
         overlays.remove(overlay)
+
+
+def _read(options: ReplayOptions) -> Prepared:
+    """Find the run, and prepare its replay in a process with its hash seed."""
+    folder = runner.locate(options.target)
+    store, url = remote.opened(options.store, options.run)
+    beside = remote.beside(store, url)
+    trust.check_store(store)
+    run = _find(options, store, beside)
+    if url:
+        remote.complete(url, run)
+    locks.share(run.folder)
+    startup.pin_hash_seed(run.hash_seed)
+    shares.forget()  # not before: the process may have begun anew
+    return replace(prepare(run, folder, options, beside), url=url)
+
+
+def _check_inputs(share: shares.Share, prepared: Prepared) -> None:
+    """A worker replays what its master has read, or nothing: their text is put together."""
+    if share.inputs != prepared.fingerprint:
+        raise FlorcError(
+            f"a worker reads another run {share.run}, or other files of the program, than its master",
+            hint="do not save files while a replay starts; on a cluster every node must see the same ones",
+            exit_code=EXIT_REFUSED,
+        )
+
+
+def _by_others(prepared: Prepared, options: ReplayOptions, clock: summary.Clock) -> int | None:
+    """Let other processes do it, if that was asked for and gains something; None otherwise."""
+    if options.first_difference:
+        return searching.search(prepared, options, clock)
+    return spreading.spread(prepared, options, clock) if options.spreads else None
 
 
 def _overlay() -> Path:
@@ -137,35 +182,16 @@ def _overlay() -> Path:
         raise FlorcError(message, hint=hint, exit_code=EXIT_REFUSED) from None
 
 
-def _is_silent(options: ReplayOptions, share: workers.Share | None) -> bool:
+def _is_silent(options: ReplayOptions, share: shares.Share | None) -> bool:
     """True if no word is to be said of the plan, and of how long it took."""
     return options.quiet or options.rerun or share is not None
 
 
-def _parts(prepared: Prepared, share: workers.Share | None, options: ReplayOptions) -> list[Window]:
-    """What this process replays, or what each of several workers does."""
-    if share is not None:
-        return [share.window(prepared.window)]
-    if options.workers > 1 and not options.first_difference:
-        parts = workers.windows(prepared.script, prepared.edits, prepared.window, options.workers)
-        if len(parts) > 1:
-            return parts
-    return [prepared.window]
-
-
-def _plans(
-    prepared: Prepared, parts: list[Window], options: ReplayOptions, clock: summary.Clock
-) -> list[planning.Plan]:
-    """The plan of each part; a worker does again what this process has done so far."""
-    start = clock.seconds() * (2 if len(parts) > 1 else 1)
-    costs = planning.Costs.of(prepared.script, start)
-    routes = (prepared.route(part, options.rerun) for part in parts)
-    return [planning.make(route, costs, prepared.unskippable) for route in routes]
-
-
-def _show(prepared: Prepared, plans: list[planning.Plan], options: ReplayOptions) -> int:
+def _show(prepared: Prepared, options: ReplayOptions, clock: summary.Clock) -> int:
     """Print the plan on standard output; 65 if the record is not whole."""
     run = prepared.run
+    parts = spreading.windows(prepared, options.workers or 1) or [prepared.window]
+    plans = prepared.plans(parts, clock.seconds(), options.rerun)
     if options.plan_json:
         click.echo(outlook.as_json(plans, run.run, run.script, prepared.flaws))
     else:
@@ -178,37 +204,31 @@ def _show(prepared: Prepared, plans: list[planning.Plan], options: ReplayOptions
     return EXIT_INEXACT if prepared.flaws else 0
 
 
-def _spread(parts: list[Window], options: ReplayOptions, clock: summary.Clock, estimate: float) -> int:
-    """Let several processes replay."""
-    code, merged = workers.run(parts)
-    if options.summary is not None and merged:
-        merged["seconds"] |= {"total": round(clock.seconds(), 4), "estimate": round(estimate, 4)}
-        summary.write(merged, options.summary)
-    if not options.quiet:
-        summary.took(clock.seconds(), estimate)
-    return code
-
-
-def _find(options: ReplayOptions, store: Path) -> runs.Run:
+def _find(options: ReplayOptions, store: Path, beside: Path) -> runs.Run:
+    """The run to replay; `beside` is the store that programs are named from."""
     target = options.target
     try:
         if options.run is not None:
             run = runs.load(store, options.run)
-            if (run.script, run.module) != (script_id(target, store), target.is_module):
+            if (run.script, run.module) != (script_id(target, beside), target.is_module):
                 raise FlorcError(
                     f"run {run.run} is of {run.script}, not of {target.name}", exit_code=EXIT_REFUSED
                 )
             return run
-        return runs.newest(store, script_id(target, store), module=target.is_module, rank=environment.rank())
+        name = script_id(target, beside)
+        return runs.newest(store, name, module=target.is_module, rank=environment.rank())
     except StoreError as error:
         raise FlorcError(error.message, hint=error.hint, exit_code=EXIT_REFUSED) from None
 
 
-def prepare(run: runs.Run, folder: str, options: ReplayOptions) -> Prepared:
-    """Read the run and match every recorded file; FlorcError (69) if it is another program now."""
+def prepare(run: runs.Run, folder: str, options: ReplayOptions, beside: Path) -> Prepared:
+    """Read the run and match every recorded file; FlorcError (69) if it is another program now.
+
+    beside: the store that the project lies beside.
+    """
     read = journal.read(run.folder, run.seal)
     flaws = trust.flaws(run, read)
-    here = relocating.home(options.target, run.folder.parents[1])
+    here = relocating.home(options.target, beside)
     script = parse(relocating.relocated(read.events, run.home, here))
     cache = trust.cache(run.folder.parents[1])
     matches = match_project(script, folder, cache)
@@ -242,7 +262,8 @@ def _parting(options: ReplayOptions) -> str:
         "--first-difference": options.first_difference,
         "--at": options.at is not None,
         "--sample": options.sample is not None,
-        "--workers": options.workers > 1,
+        "--workers": options.workers is not None and options.workers > 1,
+        options.on.words: options.workers is None,
     }
     return next((option for option, given in asked.items() if given), "")
 
@@ -271,16 +292,14 @@ class _Replay:
     def __init__(
         self,
         options: ReplayOptions,
-        store: Path,
         prepared: Prepared,
         overlay: Path,
-        share: workers.Share | None,
+        share: shares.Share | None,
         plan: planning.Plan,
         clock: summary.Clock,
     ) -> None:
         self._options = options
         self._share = share
-        self._store = store
         self._prepared = prepared
         self._overlay = overlay
         self._plan = plan
@@ -328,7 +347,7 @@ class _Replay:
                 run_dir=prepared.run.folder,
                 seal=prepared.run.seal,
                 flaws=prepared.flaws,
-                store=self._store,
+                store=prepared.run.folder.parents[1],
                 script=prepared.script,
                 edits=prepared.edits,
                 wish=Wish(
@@ -351,7 +370,7 @@ class _Replay:
 
     def _environment(self) -> dict[str, str]:
         """What this command began with, for a second attempt."""
-        share = {} if self._share is None else {workers.VARIABLE: self._share.handed()}
+        share = {} if self._share is None else {shares.VARIABLE: self._share.handed()}
         return {**os.environ, **share, summary.BEGAN: repr(self._clock.began)}
 
     def _watchers(self) -> dict[str, Any]:
@@ -368,7 +387,9 @@ class _Replay:
         if self._bar is not None:
             self._bar.clear()
         file = self._options.summary if self._share is None else self._share.summary
-        if not self._options.rerun:
+        if tally.noted and self._prepared.url:
+            messages.say(f"what the added lines have noted is not kept: {self._prepared.url} is only read")
+        elif not self._options.rerun:
             replay = answering.new_id() if self._share is None else self._share.replay
             answering.keep(self._prepared.run, tally, replay)
         estimate = self._plan.seconds

@@ -7,14 +7,16 @@ of all iterations takes less than the looks would, that is done instead.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from . import bisection, messages, planning, selection, summary, truth, units, workers
+from . import bisection, messages, planning, selection, spreading, summary, truth, units
 from .errors import EXIT_INEXACT, EXIT_USAGE, FlorcError
 from .matching import loop_targets
 from .runtime.window import Window
 from .truth import Line
+from .workers import Outcome
 
 if TYPE_CHECKING:
     from .options import ReplayOptions
@@ -23,18 +25,20 @@ if TYPE_CHECKING:
 EXIT_SAME = 1  # as grep's: there is none
 
 Iteration = tuple[int, int]  # the number of a main loop, and of an iteration of it
+Look = Callable[[list[Window], set[str]], Outcome]  # replays each of these, as `spreading.look` does
 
 
 def search(prepared: Prepared, options: ReplayOptions, clock: summary.Clock) -> int:
     """Find it, print what the lines print there; 0, 1 if there is none, 65 if a replay is not exact."""
     places = _places(prepared)
-    together = _is_cheaper_together(prepared, places, options.workers, clock)
+    at_once = options.workers or 1
+    together = _is_cheaper_together(prepared, places, at_once, clock)
     if not options.quiet:
-        most = bisection.rounds(len(places), options.workers)
+        most = bisection.rounds(len(places), at_once)
         how = "in one replay of them all" if together else f"in at most {most} rounds"
         messages.say(f"looking through {len(places)} iterations {how}")
-    looks = _Looks(places, together)
-    first = looks.first(options.workers)
+    looks = _Looks(partial(spreading.look, prepared), places, together)
+    first = looks.first(at_once)
     found = None if first is None else _found(prepared, places[first], looks)
     _tell(found, None if first is None else looks.lines[places[first]], len(looks.lines))
     if options.summary is not None:
@@ -84,8 +88,8 @@ class _Looks:
         code: 65 if a replay was not exact.
     """
 
-    def __init__(self, places: list[Iteration], together: bool) -> None:
-        self._places, self._together = places, together
+    def __init__(self, look: Look, places: list[Iteration], together: bool) -> None:
+        self._look, self._places, self._together = look, places, together
         self._told: set[str] = set()
         self.lines: dict[Iteration, list[Line]] = {}
         self.before: Mapping[truth.Place, str] = {}
@@ -102,14 +106,14 @@ class _Looks:
         """Whether a line has turned, for these numbers of places. The first look is at the first of all."""
         places = [self._places[number] for number in numbers]
         shares = [places] if self._together else [[place] for place in places]
-        codes, summaries = workers.each([_window(share) for share in shares], self._told, printing=False)
-        if None in summaries:
+        done = self._look([_window(share) for share in shares], self._told)
+        if None in done.summaries:
             raise FlorcError("not exact: a replay that looked at an iteration failed", exit_code=EXIT_INEXACT)
-        if EXIT_INEXACT in codes:
+        if EXIT_INEXACT in done.codes:
             self.code = EXIT_INEXACT
         self.lines |= {place: [] for place in places}
-        for done in summaries:
-            for loop, iteration, file, line, fd, text in (done or {}).get("said", ()):
+        for one in done.summaries:
+            for loop, iteration, file, line, fd, text in (one or {}).get("said", ()):
                 self.lines[(loop, iteration)].append(Line((file, line), text, fd))
         if 0 in numbers:
             self.before = truth.at_first(self.lines[self._places[0]])

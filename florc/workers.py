@@ -1,7 +1,8 @@
-"""`florc replay --workers N`: several processes replay a part each, and their text is put together in order.
+"""A replay spread over workers: each replays a share, and their text is put together in program order.
 
-Every worker is the same command with its share in the environment. The first prints what comes before the
-shared main loop, the last what comes after it.
+Every worker is the same command with its share in the environment (`shares`), run somewhere (`places`). The
+first prints what comes before the shared main loop, the last what comes after it. A worker that dies is
+started once more, and must print again what of its text was passed on already; then it is told.
 """
 
 from __future__ import annotations
@@ -9,204 +10,219 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import subprocess
+import signal
 import sys
 import tempfile
 import time
-from dataclasses import asdict, dataclass, replace
-from itertools import pairwise
+from collections import deque
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from . import messages
-from .answering import new_id
-from .errors import EXIT_INEXACT
-from .partition import partition
-from .runtime.lockstep import Edits
-from .runtime.script import LoopRun, Script
-from .runtime.window import Part, Window
+from .errors import EXIT_INEXACT, EXIT_REFUSED, EXIT_USAGE
+from .merging import merge
+from .places import NODE_PREFIX, PREFIX, Ended, Files, Place, Running
+from .shares import Share
 
-VARIABLE = "FLORC_REPLAY_SHARE"  # what a worker is told: its window, and where its summary goes
 ATTEMPTS = 2  # a worker that dies is started once more
-PREFIX = "florc-workers-"
 STALE_SECONDS = 24 * 3600  # workers that have written nothing for so long were killed with their master
-POLL_S = 0.02  # between looks at what the workers have written
-STEP_SECONDS = 1e-3  # for an iteration whose time the record does not have
+CHUNK = 1 << 20  # bytes of a worker's text in memory at a time
+LAST_LINES = 3  # of a dead worker's standard error, told with its death
+MAX_LINE = 300  # characters of each of them
 
 
 @dataclass(frozen=True)
-class Share:
-    """What one worker replays, as it is handed over."""
+class Task:
+    """A share, and its iterations in words."""
 
-    selected: dict[int, list[int]] | None
-    part: Part | None
-    summary: str
-    replay: str
-
-    def window(self, whole: Window) -> Window:
-        """The worker's window on what all of them replay."""
-        if self.selected is None:
-            return replace(whole, part=self.part)
-        return replace(
-            whole, selected={loop: frozenset(chosen) for loop, chosen in self.selected.items()}
-        )
-
-    def handed(self) -> str:
-        return json.dumps(asdict(self))
-
-
-def own_share() -> Share | None:
-    """The share this process was given, if it is a worker. It is taken out of the environment."""
-    text = os.environ.pop(VARIABLE, None)
-    if text is None:
-        return None
-    told = json.loads(text)
-    selected = told["selected"]
-    return Share(
-        None if selected is None else {int(loop): chosen for loop, chosen in selected.items()},
-        None if told["part"] is None else Part(**told["part"]),
-        told["summary"],
-        told["replay"],
-    )
-
-
-def windows(
-    script: Script, edits: Edits, whole: Window, count: int
-) -> list[Window]:
-    """The windows of at most `count` workers; fewer than two where spreading gains nothing. Pure."""
-    selected = whole.selected
-    if script.others:
-        return []  # text of other processes is in no record: it must come once, in its place
-    loops = list(enumerate(script.main_loops))
-    wanted = {
-        number: [
-            i
-            for i, one in enumerate(run.iterations)
-            if edits.touch(one.hits) and (selected is None or i in selected.get(number, ()))
-        ]
-        for number, run in loops
-    }
-    number = max(wanted, key=lambda n: sum(_seconds(script.main_loops[n], edits, wanted[n])), default=None)
-    if number is None or len(wanted[number]) < 2 or (selected is not None and len(selected) > 1):
-        return []
-    run, items = script.main_loops[number], wanted[number]
-    costs = _seconds(run, edits, items)
-    starts = partition(costs, [_start_up(run, item) for item in items], min(count, len(items)))
-    bounds = [items[place] for place in starts[1:]]
-    if selected is not None:
-        shares = [items[a:b] for a, b in zip(starts, [*starts[1:], len(items)], strict=True)]
-        every = sorted(selected[number])
-        edges = [every[0], *(share[0] for share in shares[1:]), every[-1] + 1]
-        chosen = [[i for i in every if a <= i < b] for a, b in pairwise(edges)]
-        return [Window({number: frozenset(part)}) for part in chosen]
-    edges = [0, *bounds, len(run.iterations)]
-    last = len(edges) - 2
-    return [
-        Window(None, Part(number, a, b, i == 0, i == last))
-        for i, (a, b) in enumerate(pairwise(edges))
-    ]
-
-
-def _seconds(run: LoopRun, edits: Edits, items: list[int]) -> list[float]:
-    """What each of these iterations takes: the blocks in it that run again."""
-    return [
-        sum(block.seconds for block in run.iterations[i].blocks if edits.touch(block.hits)) + STEP_SECONDS
-        for i in items
-    ]
-
-
-def _start_up(run: LoopRun, item: int) -> float:
-    """What it takes to come from the nearest checkpoint to this iteration."""
-    start = item
-    while start > 0 and run.iterations[start].ckpt is None:
-        start -= 1
-    blocks = [block for one in run.iterations[start:item] for block in one.blocks]
-    return sum(block.seconds for block in blocks if block.ckpt is None) + STEP_SECONDS * (item - start)
+    share: Share
+    words: str
 
 
 class Worker:
-    """One process with a share, its text kept in files."""
+    """A share on its way: its attempts, and how much of its text was passed on."""
 
-    def __init__(self, folder: Path, number: int, window: Window, replay: str) -> None:
-        self.number = number
+    def __init__(self, folder: Path, number: int, task: Task, place: Place) -> None:
+        self.name = f"worker {number} ({task.words})"  # as it is told
         self._stem = folder / f"worker-{number}"
-        selected = window.selected
-        chosen = None if selected is None else {loop: sorted(items) for loop, items in selected.items()}
-        self._share = Share(chosen, window.part, str(self._stem.with_suffix(".json")), replay)
-        self._sent = 0
-        self._kept = b""  # what was sent of an attempt that died
+        self._share, self._place = task.share, place
         self.attempt = 0
-        self.start()
+        self.sent = 0  # bytes passed on, of all attempts
+        self._same = 0  # bytes of this attempt that are known to be what was passed on
+        self._before: Path | None = None  # text of the attempt whose text was passed on
+        self._running = self._start(None)
 
-    def start(self) -> None:
+    def _start(self, dead: Running | None) -> Running:
         self.attempt += 1
-        self._out = self._stem.with_suffix(f".out{self.attempt}")
-        self.err = self._stem.with_suffix(f".err{self.attempt}")
-        with open(self._out, "wb") as out, open(self.err, "wb") as err:
-            self.process = subprocess.Popen(
-                [sys.executable, *sys.orig_argv[1:]],
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=err,
-                env={**os.environ, VARIABLE: self._share.handed()},
-            )
+        number = self.attempt
+        self.files = Files(*(self._stem.with_suffix(f".{kind}{number}") for kind in ("out", "err", "json")))
+        return self._place.start(self._share, self.files, dead)
 
-    def pump(self) -> None:
-        """Send on what it has written since the last time."""
-        with open(self._out, "rb") as stream:
-            stream.seek(self._sent)
-            text = stream.read()
-        if text:
-            self._sent += len(text)
-            sys.stdout.buffer.write(text)
-            sys.stdout.buffer.flush()
+    def again(self) -> None:
+        """Start once more after a death."""
+        self._before, self._same = self.files.out, 0
+        self._running = self._start(self._running)
 
-    def again(self) -> bool:
-        """Start once more after a death; False if what was sent on already is not what comes again."""
-        self._kept = self._out.read_bytes()[: self._sent]
-        self.start()
-        self.process.wait()
-        return self._out.read_bytes()[: self._sent] == self._kept
+    @property
+    def ended(self) -> Ended | None:
+        return self._running.ended
+
+    @property
+    def refused(self) -> bool:
+        """True if it has ended by saying why it does not begin."""
+        ended = self.ended
+        return ended is not None and ended.code in (EXIT_REFUSED, EXIT_USAGE) and not self.has_reported
 
     @property
     def died(self) -> bool:
-        """True if it ended without a report: killed, out of memory."""
-        return self.process.returncode < 0 or not os.path.exists(self._share.summary)
+        """True if it has ended without a report, or by a signal: killed, out of memory, its machine gone."""
+        ended = self.ended
+        if ended is None or self.refused:
+            return False
+        by_signal = ended.code is None or (ended.code < 0 and ended.code != -signal.SIGINT)
+        return by_signal or not self.has_reported
 
-    def summary(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(Path(self._share.summary).read_text())
+    @property
+    def has_reported(self) -> bool:
+        """True if it came to its end, and left a summary."""
+        return self.files.summary.is_file()
+
+    def send(self, out: BinaryIO) -> bool:
+        """Pass on what it has written since; False if it writes otherwise than before it died."""
+        with open(self.files.out, "rb") as stream:
+            if self._same < self.sent and not self._compare(stream):
+                return False
+            stream.seek(self.sent)
+            while self._same == self.sent and (text := stream.read(CHUNK)):
+                out.write(text)
+                self._same = self.sent = self.sent + len(text)
+        out.flush()
+        return True
+
+    def _compare(self, stream: BinaryIO) -> bool:
+        """Go through what was passed on already; False at a difference."""
+        assert self._before is not None
+        stream.seek(self._same)
+        with open(self._before, "rb") as before:
+            before.seek(self._same)
+            while self._same < self.sent and (text := stream.read(min(CHUNK, self.sent - self._same))):
+                if before.read(len(text)) != text:
+                    return False
+                self._same += len(text)
+        return True
+
+    @property
+    def complete(self) -> bool:
+        """True if no text that an earlier attempt wrote is missing."""
+        return self._same == self.sent
+
+    @property
+    def has_a_chance(self) -> bool:
+        """True if it has died and may be started once more."""
+        return self.attempt < ATTEMPTS and self.died
+
+    def summary(self) -> dict[str, Any] | None:
+        """What it left; None if that cannot be read."""
+        try:
+            found: dict[str, Any] = json.loads(self.files.summary.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
         return found
 
+    def death(self) -> str:
+        """How it died, and the last it said."""
+        ended = self.ended
+        how = ended.words if ended is not None else "still running"
+        with open(self.files.err, encoding="utf-8", errors="replace") as stream:
+            last = [line.strip()[:MAX_LINE] for line in deque(stream, LAST_LINES) if line.strip()]
+        return how + (f"; the last it said: {' | '.join(last)}" if last else "")
 
-def run(parts: list[Window]) -> tuple[int, dict[str, Any]]:
-    """Run a worker for each window, print their text in order; (exit code, merged summary)."""
-    codes, summaries = each(parts, set())
-    code = EXIT_INEXACT if EXIT_INEXACT in codes else codes[-1]
-    return code, merge([one for one in summaries if one is not None])
+
+@dataclass(frozen=True)
+class Outcome:
+    """How workers have ended.
+
+    codes: theirs, in order; fewer than there are workers if one refused to begin: it is the last then.
+    summaries: None where a worker left none, or died twice. printed: something of theirs was passed on.
+    """
+
+    codes: list[int]
+    summaries: list[dict[str, Any] | None]
+    refused: bool
+    printed: bool
+
+    @property
+    def code(self) -> int:
+        """That of the last one, as of a process that replays all of it; 65 if any of them is not exact."""
+        if EXIT_INEXACT in self.codes or (self.refused and self.printed):
+            return EXIT_INEXACT
+        return self.codes[-1]
+
+    def merged(self) -> dict[str, Any]:
+        """One summary of theirs, {} if there is none."""
+        return {} if self.refused else merge([one for one in self.summaries if one is not None])
 
 
-def each(
-    parts: list[Window], told: set[str], printing: bool = True
-) -> tuple[list[int], list[dict[str, Any] | None]]:
-    """Run a worker for each window; their exit codes, their summaries (None where one died twice).
+def each(tasks: list[Task], place: Place, told: set[str], out: BinaryIO | None) -> Outcome:
+    """Run a worker for each task.
 
     Args:
         told: florc's own lines that need not be said again; those said are added.
-        printing: give out their standard output, in order.
+        out: where their text goes, in order; None for nowhere.
     """
     with tempfile.TemporaryDirectory(prefix=PREFIX) as folder, contextlib.ExitStack() as stack:
-        replay = new_id()
-        workers = [Worker(Path(folder), number, window, replay) for number, window in enumerate(parts)]
-        for worker in workers:
-            stack.callback(_end, worker)
-        codes = [_follow(worker, told, printing) for worker in workers]
-        return codes, [None if worker.died else worker.summary() for worker in workers]
+        stack.callback(place.close)
+        crew = [Worker(Path(folder), number, task, place) for number, task in enumerate(tasks)]
+        codes: list[int] = []
+        for worker in crew:
+            codes.append(_follow(worker, crew, place, out))
+            _pass_on(worker.files.err, told)
+            if worker.died:
+                messages.warning(f"not exact: {worker.name} died again: {worker.death()}")
+            if worker.refused:
+                break
+        summaries = [None if worker.died else worker.summary() for worker in crew]
+        return Outcome(codes, summaries, crew[len(codes) - 1].refused, any(one.sent for one in crew))
+
+
+def _follow(worker: Worker, crew: list[Worker], place: Place, out: BinaryIO | None) -> int:
+    """Print a worker's text as it comes; its exit code, 65 if it died twice or is not to be believed."""
+    while True:
+        _revive(crew)
+        over = worker.ended is not None and not worker.has_a_chance  # before the look at what it wrote
+        if out is not None and not worker.send(out):
+            return _otherwise(worker)
+        if over:
+            break
+        place.wait()
+    if worker.died:
+        return EXIT_INEXACT
+    if not (out is None or worker.complete):
+        return _otherwise(worker)
+    ended = worker.ended
+    assert ended is not None and ended.code is not None, "only the dead have none"
+    return ended.code
+
+
+def _otherwise(worker: Worker) -> int:
+    messages.warning(f"not exact: {worker.name} printed otherwise the second time")
+    return EXIT_INEXACT
+
+
+def _revive(crew: list[Worker]) -> None:
+    """Start those once more that have died, whether it is their turn or not."""
+    for worker in crew:
+        if worker.has_a_chance:
+            messages.say(f"{worker.name} died: {worker.death()}; it is started once more")
+            worker.again()
 
 
 def abandoned() -> list[Path]:
     """This user's folders of workers that were killed."""
     found = []
-    for folder in sorted(Path(tempfile.gettempdir()).glob(PREFIX + "*")):
+    there = Path(tempfile.gettempdir())
+    for folder in sorted(folder for prefix in (PREFIX, NODE_PREFIX) for folder in there.glob(prefix + "*")):
         with contextlib.suppress(OSError):
             touched = max(entry.lstat().st_mtime for entry in (folder, *folder.iterdir()))
             if folder.lstat().st_uid == os.geteuid() and time.time() - touched > STALE_SECONDS:
@@ -214,68 +230,13 @@ def abandoned() -> list[Path]:
     return found
 
 
-def _end(worker: Worker) -> None:
-    if worker.process.poll() is None:
-        worker.process.terminate()
-        worker.process.wait()
-
-
-def _follow(worker: Worker, told: set[str], printing: bool) -> int:
-    """Print a worker's text as it comes; its exit code, 65 if it died twice."""
-    while worker.process.poll() is None:
-        if printing:
-            worker.pump()
-        time.sleep(POLL_S)
-    if worker.died and worker.attempt < ATTEMPTS:
-        messages.say(f"worker {worker.number} died ({_how(worker)}): started once more")
-        if not worker.again():
-            messages.warning(f"not exact: worker {worker.number} printed otherwise the second time")
-            return EXIT_INEXACT
-    if printing:
-        worker.pump()
-    _pass_on(worker.err.read_bytes(), told)
-    if worker.died:
-        messages.warning(f"not exact: worker {worker.number} died again ({_how(worker)})")
-        return EXIT_INEXACT
-    return worker.process.returncode
-
-
-def _how(worker: Worker) -> str:
-    code = worker.process.returncode
-    return f"signal {-code}" if code < 0 else f"exit code {code}"
-
-
-def _pass_on(text: bytes, told: set[str]) -> None:
+def _pass_on(file: Path, told: set[str]) -> None:
     """Standard error of a worker; what florc says itself comes once for all of them."""
-    for line in text.decode("utf-8", "replace").splitlines(keepends=True):
-        if line.startswith("florc: "):
-            if line in told:
-                continue
-            told.add(line)
-        sys.stderr.write(line)
+    with open(file, encoding="utf-8", errors="replace", newline="") as stream:
+        for line in stream:
+            if line.startswith("florc: "):
+                if line in told:
+                    continue
+                told.add(line)
+            sys.stderr.write(line)
     sys.stderr.flush()
-
-
-def merge(summaries: list[dict[str, Any]]) -> dict[str, Any]:
-    """One summary of all workers' ones."""
-    if not summaries:
-        return {}
-    whole = json.loads(json.dumps(summaries[0]))
-    for other in summaries[1:]:
-        whole["exact"] = whole["exact"] and other["exact"]
-        for mine, theirs in zip(whole["main_loops"], other["main_loops"], strict=True):
-            mine["executed"] = sorted({*mine["executed"], *theirs["executed"]})
-            mine["restored"] = sorted({*mine["restored"], *theirs["restored"]} - {*mine["executed"]})
-        for mine, theirs in zip(whole["probes"], other["probes"], strict=True):
-            mine["fired"] += theirs["fired"]
-        for counts, theirs in [(whole[name], other[name]) for name in ("blocks", "bytes")] + [
-            (whole["checks"][name], other["checks"][name]) for name in whole["checks"]
-        ]:
-            for name in counts:
-                counts[name] += theirs[name]
-        for name in whole["seconds"]:
-            whole["seconds"][name] = max(whole["seconds"][name], other["seconds"][name])
-        for name in ("problems", "causes", "notes", "refused"):
-            whole[name] += [words for words in other[name] if words not in whole[name]]
-        whole["started_again"] = whole["started_again"] or other["started_again"]
-    return {**whole, "workers": len(summaries)}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from florc import cache, cli, overlays, project, sharing, workers
+from florc import cache, cli, overlays, places, project, sharing
 from florc.choosing import Candidate, Freed, Shared, Wanted, choose
 from florc.runtime import journal, large, runs
 from florc.runtime.runs import Run
@@ -250,13 +250,13 @@ def test_leftovers_of_killed_replays_go_and_those_of_living_ones_stay(tmp_path, 
         killed.mkdir()
         (killed / "model.pt").write_bytes(bytes(2000))
         for name in ("dead", "alive"):
-            (tmp_path / "tmp" / f"{workers.PREFIX}{name}").mkdir()
-            (tmp_path / "tmp" / f"{workers.PREFIX}{name}" / "worker-0.out1").write_bytes(bytes(300))
-        old(tmp_path / "tmp" / f"{workers.PREFIX}dead")
+            (tmp_path / "tmp" / f"{places.PREFIX}{name}").mkdir()
+            (tmp_path / "tmp" / f"{places.PREFIX}{name}" / "worker-0.out1").write_bytes(bytes(300))
+        old(tmp_path / "tmp" / f"{places.PREFIX}dead")
         assert gc("--dry-run")[-1] == "2.3 kB would be freed"
         assert gc()[-1] == "2.3 kB freed"
         left = {entry.name for entry in (tmp_path / "tmp").iterdir()}
-        assert left == {living.name, f"{workers.PREFIX}alive"}
+        assert left == {living.name, f"{places.PREFIX}alive"}
     finally:
         overlays.remove(living)
 

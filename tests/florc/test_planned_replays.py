@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
-from florc import messages, workers
+from florc import messages
 from florc.planning import LoopPlan, Plan, Stretch
 from florc.progress import Bar, Progress, shown
 from florc.runtime.window import Window
+from florc.workers import Outcome
 from tests.florc.running import TIMEOUT_S, environment, florc, lay, python
 from tests.harness import Desk, Program, check_plan
 
@@ -217,19 +218,18 @@ def test_without_a_line_in_the_loop_there_is_nothing_to_search(recorded):
 
 
 @pytest.mark.parametrize(("at_once", "most"), [(1, 9), (4, 5)])
-def test_bisection_looks_at_few_iterations(monkeypatch, at_once, most):
+def test_bisection_looks_at_few_iterations(at_once, most):
     from florc import searching
 
     calls: list[list[Window]] = []
 
-    def each(parts: list[Window], told: set[str], printing: bool) -> tuple[list[int], list[Any]]:
+    def look(parts: list[Window], told: set[str]) -> Outcome:
         calls.append(parts)
         places = [(n, i) for part in parts for n, found in (part.selected or {}).items() for i in found]
         rows = [[n, i, "train.py", 5, 1, str(i >= 77)] for n, i in places]
-        return [0] * len(parts), [{"said": [row]} for row in rows]
+        return Outcome([0] * len(parts), [{"said": [row]} for row in rows], refused=False, printed=False)
 
-    monkeypatch.setattr(workers, "each", each)
-    looks = searching._Looks([(0, i) for i in range(100)], together=False)
+    looks = searching._Looks(look, [(0, i) for i in range(100)], together=False)
     assert looks.first(at_once) == 77
     assert len(calls) <= most and {(0, 76), (0, 77)} <= looks.lines.keys()
 

@@ -1,20 +1,20 @@
-"""A replay spread over workers: near-ideal shares, and one text, byte for byte that of one worker."""
+"""A replay spread over workers: one text, byte for byte that of one worker, whatever dies."""
 
 from __future__ import annotations
 
 import json
 import os
-import random
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from florc.partition import longest, partition
-from florc.workers import merge
-from tests.florc.running import environment, florc, lay, python
+from florc.merging import merge
+from tests.florc.running import TIMEOUT_S, environment, florc, lay, python
 
 TRAIN = """\
 import random, sys
@@ -82,6 +82,69 @@ def test_new_lines_alone_are_spread_too(recorded):
     assert florc(recorded, "replay", "--new", "--workers", "3", "train.py").out == alone.out != ""
 
 
+# Each worker notes its number, and does as it is told.
+TOLD = """\
+import os, sys, time
+if "FLORC_REPLAY_SHARE" in os.environ and "replay" in sys.argv:
+    with open({pids!r}, "a") as stream:
+        stream.write(str(os.getpid()) + "\\n")
+    {act}
+"""
+
+
+def told(folder: Path, act: str = "") -> tuple[dict[str, str], Path]:
+    """An environment in which workers do this, and the file with their numbers."""
+    pids = folder / "pids"
+    pids.touch()
+    (folder / "tmp").mkdir()
+    (folder / "sitecustomize.py").write_text(TOLD.format(pids=str(pids), act=act))
+    env = environment(TMPDIR=str(folder / "tmp"))
+    env["PYTHONPATH"] = os.pathsep.join([str(folder), env["PYTHONPATH"]])
+    return env, pids
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_workers_end_with_their_master(recorded, tmp_path, number):
+    env, pids = told(tmp_path)
+    (recorded / "train.py").write_text(PROBED.replace(LOOK, f"{LOOK}        __import__('time').sleep(60)\n"))
+    words = [sys.executable, "-m", "florc", "replay", "--workers", "2", "train.py"]
+    with subprocess.Popen(words, cwd=recorded, env=env, stdout=subprocess.PIPE) as master:
+        until(lambda: pids.read_text().count("\n") == 2)
+        master.send_signal(number)
+        assert master.wait(TIMEOUT_S) == -number
+    if number != signal.SIGKILL:  # nobody is left to tidy up
+        assert [*(tmp_path / "tmp").iterdir()] == []
+    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids.read_text().split()))
+    (recorded / "train.py").write_text(PROBED)
+
+
+def until(condition) -> None:
+    """Wait for something that will be so."""
+    end = time.monotonic() + TIMEOUT_S
+    while not condition():
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.02)
+
+
+def test_files_that_are_saved_meanwhile_are_not_mixed_into_one_text(recorded, tmp_path):
+    env, _ = told(tmp_path, "open('train.py', 'a').write('# saved\\n')")
+    done = florc(recorded, "replay", "--workers", "2", "train.py", env=env)
+    (recorded / "train.py").write_text(PROBED)
+    assert (done.code, done.out) == (69, "")
+    assert "other files of the program, than its master" in done.err
+
+
+def test_a_run_that_ended_by_ctrl_c_ends_so_again(tmp_path):
+    program = TRAIN.replace("sys.exit(3)", "raise KeyboardInterrupt")
+    lay(tmp_path, {"train.py": program})
+    florc(tmp_path, "record", "--overhead", "1", "train.py")
+    (tmp_path / "train.py").write_text(program.replace("        total += ", f"{LOOK}        total += "))
+    alone = florc(tmp_path, "replay", "-q", "train.py")
+    spread = florc(tmp_path, "replay", "-q", "--workers", "2", "train.py")
+    assert (spread.code, spread.out, spread.err) == (alone.code, alone.out, alone.err)
+    assert spread.code == -signal.SIGINT
+
+
 DIES = """\
 import os, signal, sys
 if "FLORC_REPLAY_SHARE" in os.environ and not os.path.exists({flag!r} * {once}) and "replay" in sys.argv:
@@ -99,9 +162,10 @@ def test_a_worker_that_dies_is_started_once_more_and_then_told(recorded, tmp_pat
     env["PYTHONPATH"] = os.pathsep.join([str(tmp_path), env["PYTHONPATH"]])
     done = florc(recorded, "replay", "--workers", "2", "train.py", env=env)
     assert done.code == code
-    assert "worker 1 died (signal 9): started once more" in done.err
+    who = "worker 1 (iterations 3 to 5 of train.py::for#0)"
+    assert f"{who} died: signal 9; it is started once more" in done.err
     assert (done.out == (recorded / "truth").read_text()) is bool(once)
-    assert ("worker 1 died again (signal 9)" in done.err) is not bool(once)
+    assert ("died again: signal 9" in done.err) is not bool(once)
 
 
 def test_probes_that_carry_state_are_refused(recorded):
@@ -125,52 +189,6 @@ def test_text_of_other_processes_keeps_a_replay_in_one(tmp_path):
     (tmp_path / "train.py").write_text(program.replace("        x =", f"{look}        x ="))
     wanted = python(tmp_path, "train.py").out
     assert florc(tmp_path, "replay", "--workers", "2", "train.py").out == wanted
-
-
-# -- shares ------------------------------------------------------------------------------------------------
-
-
-def simulated(epochs: int, ckpt_every: int, uneven: bool) -> tuple[list[float], list[float]]:
-    """Seconds of each epoch, and what it takes to begin with it."""
-    chance = random.Random(epochs)
-    seconds = [chance.uniform(5, 15) if uneven else 10.0 for _ in range(epochs)]
-    return seconds, [sum(seconds[i - i % ckpt_every : i]) for i in range(epochs)]
-
-
-@pytest.mark.parametrize("workers", [2, 3, 4, 8, 16, 32, 64])
-@pytest.mark.parametrize("uneven", [False, True])
-def test_shares_are_near_the_ideal(workers, uneven):
-    seconds, start_up = simulated(200, 1, uneven)
-    starts = partition(seconds, start_up, workers)
-    assert len(starts) <= workers
-    assert longest(seconds, start_up, starts) <= sum(seconds) / workers + max(seconds)
-
-
-@pytest.mark.parametrize("workers", [2, 4, 8, 16])
-def test_shares_begin_at_checkpoints_where_these_are_sparse(workers):
-    seconds, start_up = simulated(160, 10, False)
-    starts = partition(seconds, start_up, workers)
-    assert longest(seconds, start_up, starts) == pytest.approx(sum(seconds) / workers)
-    assert all(start_up[start] == 0 for start in starts)
-
-
-def test_more_workers_than_checkpoints_gain_what_the_checkpoints_allow():
-    seconds, start_up = simulated(6, 3, False)  # as of a fine-tuning that kept two
-    starts = partition(seconds, start_up, 6)
-    assert longest(seconds, start_up, starts) == pytest.approx(30.0)
-
-
-@given(st.lists(st.floats(0.001, 100), min_size=1, max_size=12), st.integers(1, 12), st.data())
-def test_no_other_shares_are_shorter_by_more_than_a_start_up(
-    seconds: list[float], workers: int, data: Any
-) -> None:
-    start_up = data.draw(st.lists(st.floats(0, 50), min_size=len(seconds), max_size=len(seconds)))
-    starts = partition(seconds, start_up, workers)
-    assert starts[0] == 0 and len(starts) <= workers and starts == sorted(set(starts))
-    best = longest(seconds, start_up, starts)
-    cuts = data.draw(st.sets(st.integers(1, max(len(seconds) - 1, 1)), max_size=workers - 1))
-    other = [0, *sorted(cut for cut in cuts if cut < len(seconds))]
-    assert best <= (longest(seconds, start_up, other) + max(start_up)) * (1 + 1e-9)
 
 
 def test_summaries_are_merged():

@@ -1,0 +1,80 @@
+"""A replay that others carry out: cut into shares, run in its place, reported as one."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from typing import TYPE_CHECKING, BinaryIO
+
+from . import answering, apart, messages, outlook, shares, stopping, summary, workers
+from .local import Local
+from .places import Place
+from .runtime.window import Window
+from .where import LOCAL
+
+if TYPE_CHECKING:
+    from .options import ReplayOptions
+    from .replaying import Prepared
+
+
+def spread(prepared: Prepared, options: ReplayOptions, clock: summary.Clock) -> int | None:
+    """Replay with several processes; None if this one should do it alone. FlorcError if the place is none."""
+    with stopping.orderly():
+        if options.on.kind == LOCAL:
+            parts = windows(prepared, options.workers or 1)
+            return _run(parts, Local(), prepared, options, clock, sys.stdout.buffer) if parts else None
+        from . import on_ray
+
+        script = "" if options.target.is_module else options.target.name
+        needs = on_ray.Needs(options.cpus, options.gpus)
+        with apart.own_output() as out, on_ray.connected(options.on, needs, script) as place:
+            # one worker on the cluster, where spreading gains nothing: its machines are asked for
+            parts = windows(prepared, options.workers or place.slots()) or [prepared.window]
+            if not options.quiet:
+                messages.say(f"{len(parts)} worker{'s' * (len(parts) != 1)} on {place.words}")
+            return _run(parts, place, prepared, options, clock, out)
+
+
+def look(prepared: Prepared, parts: list[Window], told: set[str]) -> workers.Outcome:
+    """Replay each part in a process of this machine, all at once; their text is printed nowhere."""
+    with stopping.orderly():
+        return workers.each(_tasks(parts, prepared), Local(), told, None)
+
+
+def windows(prepared: Prepared, count: int) -> list[Window]:
+    """What each of at most so many workers replays; [] where spreading gains nothing."""
+    if count < 2:
+        return []
+    found = shares.windows(prepared.script, prepared.edits, prepared.window, count)
+    return found if len(found) > 1 else []
+
+
+def _tasks(parts: list[Window], prepared: Prepared) -> list[workers.Task]:
+    replay, run = answering.new_id(), prepared.run.run
+    made = [shares.Share.of(part, run, replay, prepared.fingerprint) for part in parts]
+    return [workers.Task(share, share.words(prepared.script)) for share in made]
+
+
+def _run(
+    parts: list[Window],
+    place: Place,
+    prepared: Prepared,
+    options: ReplayOptions,
+    clock: summary.Clock,
+    out: BinaryIO,
+) -> int:
+    """Let the workers replay; the exit code."""
+    plans = prepared.plans(parts, clock.seconds())
+    estimate = outlook.seconds(plans)
+    if not options.quiet:
+        messages.say(outlook.in_short(plans))
+    done = workers.each(_tasks(parts, prepared), place, set(), out)
+    merged = done.merged()
+    if options.summary is not None and merged:
+        merged["seconds"] |= {"total": round(clock.seconds(), 4), "estimate": round(estimate, 4)}
+        summary.write(merged, options.summary)
+    if not options.quiet:
+        summary.took(clock.seconds(), estimate)
+    if done.code == -signal.SIGINT:  # the recorded run ended so, and the replay does
+        raise KeyboardInterrupt
+    return done.code
