@@ -8,6 +8,7 @@ A spawned child runs the plain script: nothing is known of what it runs and writ
 from __future__ import annotations
 
 import mmap
+import resource
 from typing import Any
 
 from .patches import Patches
@@ -32,6 +33,23 @@ class Flag:
     @value.setter
     def value(self, value: int) -> None:
         self._shared[0] = value
+
+
+class Children:
+    """Whether other processes have run parts of the program: what they reach sets no marks here."""
+
+    def __init__(self) -> None:
+        self.forked = False  # told by whoever sees a fork
+        self._faults = self._ended()
+
+    @staticmethod
+    def _ended() -> int:
+        """Page faults of the children that have ended; none does without."""
+        return resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt
+
+    def were_there(self) -> bool:
+        """True if there were any since this was made."""
+        return self.forked or self._ended() != self._faults
 
 
 class Forked:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import sys
 from collections import deque
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from .appending import Reserve
 from .audit import AUTO, OFF, Audit
 from .background import Job
 from .checkpoint import Snapshots, Taken
-from .children import VALUES_LOST, Flag, Forked, Spawned
+from .children import VALUES_LOST, Children, Flag, Forked, Spawned
 from .context import context
 from .errors import CannotRestore, StoreError
 from .figures import Chances, Figures, Outcome
@@ -75,23 +74,6 @@ class Marks:
             for i, hit in enumerate(old):
                 if hit:
                     marks[i] = 1
-
-
-class Children:
-    """Whether other processes have run parts of the program: what they reach sets no marks here."""
-
-    def __init__(self) -> None:
-        self.forked = False  # told by whoever sees a fork
-        self._faults = self._ended()
-
-    @staticmethod
-    def _ended() -> int:
-        """Page faults of the children that have ended; none does without."""
-        return resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt
-
-    def were_there(self) -> bool:
-        """True if there were any since this was made."""
-        return self.forked or self._ended() != self._faults
 
 
 class OnTheWay(NamedTuple):
