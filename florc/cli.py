@@ -35,6 +35,10 @@ for command in (
     group.add_command(command)
 
 
+# what click raises for a group without a command; before 8.2 it printed the help by itself
+NO_ARGUMENTS: type[click.UsageError] | tuple[()] = getattr(click.exceptions, "NoArgsIsHelpError", ())
+
+
 def main(args: list[str]) -> int:
     """Do what the arguments ask and return the exit code; every error is one line on stderr."""
     try:
@@ -46,6 +50,9 @@ def main(args: list[str]) -> int:
         return EXIT_USAGE
     except KeyboardInterrupt as error:
         ending.raise_silently(error)
+    except NO_ARGUMENTS as error:
+        click.echo(error.format_message(), err=True)  # the help, as it is
+        return EXIT_USAGE
     except click.ClickException as error:
         return _usage_error(error)
     except FlorcError as error:

@@ -23,7 +23,7 @@ def logs(
     source: str | None,
     store: str | None,
 ) -> Callable[[], int]:
-    """Show the values that a run (default: the newest) and its replays noted with florc.log."""
+    """Show the values that a run and its replays noted with florc.log (default: the last that did)."""
 
     def work() -> int:
         from . import showing

@@ -50,6 +50,7 @@ class Hooks:
         is to run plainly, without instrumentation.
     module: called for each project module before its code executes, with its namespace if that is known.
     ends: exceptions by which florc itself ends the program: no error of the program's, exit code 0.
+    raised: called with what the program has raised and nobody caught, before python says so.
     finish: called when all else has ended (threads and atexit handlers too), with python's exit code
         and the uncaught exception, if any; returns the process's exit code.
     """
@@ -59,6 +60,7 @@ class Hooks:
     module: Callable[[Source, Namespace], None]
     finish: Callable[[int, BaseException | None], int]
     ends: tuple[type[BaseException], ...] = ()
+    raised: Callable[[BaseException], None] = lambda error: None
 
 
 def plain(name: str, file: str, path: str, source: bytes) -> CodeType:

@@ -23,7 +23,10 @@ class Noted:
 
 
 def of_run(store: Path, name: str | None) -> Noted:
-    """Read a run (default: the newest). FlorcError where there is none, or none that can be believed."""
+    """Read a run (default: that which was recorded or noted in last).
+
+    FlorcError where there is none, or none that can be believed.
+    """
     run = _find(store, name)
     read, kept = journal.read(run.folder, run.seal), answers.read(run.folder, run.seal)
     doubts = [*trust.flaws(run, read), *([kept.damage] if kept.damage else [])]
@@ -45,4 +48,10 @@ def _find(store: Path, name: str | None) -> Run:
     if not found:
         message = f"no runs in {store}"
         raise FlorcError(message, hint="record one with: florc record SCRIPT", exit_code=EXIT_REFUSED)
-    return found[-1]
+    return max(found, key=_last_noted)
+
+
+def _last_noted(run: Run) -> float:
+    """When the run was recorded, or a replay noted something in it."""
+    files = (run.folder / journal.NAME, run.folder / answers.NAME)
+    return max((file.stat().st_mtime for file in files if file.exists()), default=0.0)

@@ -313,7 +313,9 @@ class _Replay:
 
         run = self._prepared.run
         target = Target(run.script, True) if run.module else self._options.target
-        hooks = Hooks(self._load, self._start, self._module, session.finish, session.ENDS)
+        hooks = Hooks(
+            self._load, self._start, self._module, session.finish, session.ENDS, session.raised
+        )
         code = runner.run(target, tuple(run.argv), belongs, hooks)
         if self._options.new or self._prepared.window.selected is not None:
             _print_no_more()

@@ -74,6 +74,8 @@ def run(target: Target, args: tuple[str, ...], project: Project, hooks: Hooks) -
     startup.set_path_entry(project.folder)
     sys.argv = ["-m" if target.is_module else target.name, *args]
     error = _execute(program, target, main, project, hooks if instrumented else None)
+    if error is not None:
+        hooks.raised(error)
     exit_code = ending.report(error, hooks.ends)
     ending.shut_down()
     if os.getpid() == process:  # a forked child that comes out here is not the run

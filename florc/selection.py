@@ -52,7 +52,9 @@ def select(
         found = {number: _part(part, script.main_loops[number]) for number in numbers}
         if not any(found.values()):
             run = script.main_loops[numbers[0]]
-            raise _usage(f"--at {part}: {run.block} has no such iteration (it had {len(run.iterations)})")
+            count = len(run.iterations)
+            had = f"it had {count}, 0 to {count - 1}" if count else "it had 0"
+            raise _usage(f"--at {part}: {run.block} has no such iteration ({had}; 3:5 is 3 and 4)")
         for number in numbers:
             chosen[number] |= found[number]
     selected = {number: frozenset(found) for number, found in chosen.items() if found}

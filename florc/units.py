@@ -6,7 +6,7 @@ import re
 
 import click
 
-# As on disks' labels and in most tools: kB is 1000 bytes, KiB 1024. A bare number is bytes.
+# As on disks' labels and in most tools: kB is 1000 bytes, KiB 1024.
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([kmgt])(i?)b?|b)?", re.IGNORECASE)
 _POWERS = {"k": 1, "m": 2, "g": 3, "t": 4}
 _AGE = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdwy])", re.IGNORECASE)
@@ -14,9 +14,12 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 24 * 3600, "w": 7 * 24 * 3600, "y":
 
 
 def parse_size(text: str) -> int:
-    """Bytes of `500MB`, `2GiB`, `1.5g`; a usage error for what is no size."""
+    """Bytes of `500MB`, `2GiB`, `1.5g`; a usage error for what is no size, and for a number without a unit.
+
+    Who writes 5 means 5 GB more often than 5 bytes, and what is removed for that does not come back.
+    """
     found = _SIZE.fullmatch(text.strip())
-    if found is None:
+    if found is None or (text.strip()[-1].isdigit() and float(found[1])):
         raise click.BadParameter(f"{text!r} is no size; write 500MB or 2GiB")
     number, letter, binary = found.groups()
     return int(float(number) * (1024 if binary else 1000) ** _POWERS.get((letter or "").lower(), 0))

@@ -153,6 +153,7 @@ class Replayer:
         self.tally = Tally()
         self.ahead = False  # an iterator is being moved forward: nothing that it does counts
         self.off = False  # diverged for good: the program simply runs
+        self.failed = False  # an added line has raised what nobody caught
         self.window = wish.window
         self._shows, self.foreign, self.values_lost = Flag(), Flag(), Flag()
         self.route = Route(script, edits, wish.window, wish.scratch, self._trusts)
@@ -668,6 +669,9 @@ class Replayer:
         """Text that the program now writes: a probe's goes out, the rest as it was recorded."""
         if self.ahead:
             return
+        if self.failed:
+            self._emit(fd, text)
+            return
         frame = sys._getframe(2)
         if self.is_probe(frame):
             if self._at_the_end():
@@ -683,6 +687,19 @@ class Replayer:
             self.recorded(fd, text)
         else:
             self._follow(text, frame)
+
+    def raised(self, error: Exception) -> None:
+        """Nobody caught this. If an added line raised it, say so, and let python's words on it out."""
+        place = None
+        trace = error.__traceback__
+        while trace is not None:
+            file = self.project.files.get(trace.tb_frame.f_code.co_filename)
+            if file is not None and trace.tb_lineno in self._probe_lines.get(file, ()):
+                place = f"{file}:{trace.tb_lineno}"
+            trace = trace.tb_next
+        if place is not None and not self.ahead:
+            self.failed = self.off = True
+            self.problem(f"{place}, an added line, raised {type(error).__name__}: {error}")
 
     def logged(self, name: str, value: Any, frame: Any) -> None:
         """A value that the program hands to `florc.log`: an added line's is kept, the rest compared."""

@@ -507,6 +507,14 @@ def recorder() -> Recorder | None:
     return _active.run if isinstance(_active, _Recording) else None
 
 
+def raised(error: BaseException) -> None:
+    """The program has raised what nobody caught; python is about to say so."""
+    session = _active
+    if isinstance(session, _Replaying) and isinstance(error, Exception) and not isinstance(error, ENDS):
+        with calm:
+            session.run.raised(error)
+
+
 def finish(code: int, error: BaseException | None = None) -> int:
     """End the session; the exit code of the process. A replay that must begin again does not return."""
     with calm:
@@ -523,7 +531,7 @@ def _finish(code: int, error: BaseException | None) -> int:
     except Restart as late:  # a file of the user's was found changed
         error = late
     try:
-        if isinstance(session, _Replaying) and not isinstance(error, ENDS):
+        if isinstance(session, _Replaying) and not isinstance(error, ENDS) and not session.run.failed:
             session.run.ended()
     except Restart as late:  # the recorded run went on
         error = late

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
+import time
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -287,6 +289,18 @@ def test_an_altered_file_of_values_is_told_and_replaced_by_the_next_replay(desk)
     assert b"answers.jsonl.99999" in desk.florc("runs", "gc").out
     desk.florc("replay", "train.py")
     assert desk.florc("logs").err == b"" and len(desk.rows("--source", "replay")) == 4
+
+
+def test_the_run_that_was_noted_in_last_is_meant(desk):
+    (desk.home / "other.py").write_text("print(1)\n")
+    desk.florc("record", "--name", "two", "other.py")
+    assert b"no values in the log of two" in desk.florc("logs").err
+    now = time.time()
+    for name in ("one", "two"):
+        os.utime(desk.run.with_name(name) / "journal.jsonl", (now - 50, now - 50))
+    desk.edit(OUTER)
+    desk.florc("replay", "train.py")
+    assert {row["run"] for row in desk.rows()} == {"one"}
 
 
 def test_usage(desk, tmp_path):

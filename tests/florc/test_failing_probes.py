@@ -1,0 +1,62 @@
+"""An added line that raises: told with its traceback, once, whatever of the output was asked for."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.florc.running import florc, lay
+
+PROGRAM = """\
+total = [0]
+
+def train(epoch):
+    for step in range(3):
+        total[0] += epoch * step
+    return total[0]
+
+for epoch in range(4):
+    got = train(epoch)
+    print("epoch", epoch, got)
+"""
+OUTER = ("    got = train(epoch)\n", "    got = train(epoch)\n    if epoch == 2:\n        print(missing)\n")
+INNER = ("        total[0] +=", "        print(total.nothing)\n        total[0] +=")
+WAYS = [(), ("--new",), ("--at", "2"), ("-q",)]
+LIMIT = {"--new": "", "--at": ""}  # what is printed before; else all epochs up to there
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    folder = lay(tmp_path_factory.mktemp("failing"), {"train.py": PROGRAM})
+    assert florc(folder, "record", "-q", "--overhead", "1", "train.py").code == 0
+    return folder
+
+
+@pytest.mark.parametrize("way", WAYS, ids=" ".join)
+def test_the_traceback_of_an_added_line_comes_out_once_and_nothing_starts_again(recorded, way):
+    lay(recorded, {"train.py": PROGRAM.replace(*OUTER)})
+    done = florc(recorded, "replay", *way, "train.py")
+    assert done.code == 65
+    assert done.err.count("Traceback (most recent call last)") == 1
+    assert "NameError: name 'missing' is not defined\n" in done.err
+    assert "not exact: train.py:11, an added line, raised NameError: name 'missing'" in done.err
+    assert "starting again" not in done.err and "exits with" not in done.err
+    assert done.out == ("" if set(way) & LIMIT.keys() else "epoch 0 0\nepoch 1 3\n")
+
+
+def test_one_that_raises_in_a_function_is_told_by_its_own_line(recorded):
+    lay(recorded, {"train.py": PROGRAM.replace(*INNER)})
+    done = florc(recorded, "replay", "--new", "train.py")
+    assert (done.code, done.out) == (65, "")
+    assert done.err.count("Traceback (most recent call last)") == 1
+    assert "train.py:5, an added line, raised AttributeError" in done.err
+
+
+def test_an_error_that_the_record_had_stays_what_it_was(tmp_path):
+    ends = PROGRAM + "raise ValueError(got)\n"
+    lay(tmp_path, {"train.py": ends})
+    recorded = florc(tmp_path, "record", "-q", "train.py")
+    call = "    got = train(epoch)\n"
+    lay(tmp_path, {"train.py": ends.replace(call, call + "    print(got)\n")})
+    done = florc(tmp_path, "replay", "-q", "train.py")
+    assert (done.code, recorded.code) == (1, 1)
+    assert done.err.count("ValueError: 18") == 1 and "added line" not in done.err
