@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import marshal
 from typing import Any
 
-from . import process
+from . import atoms, process
 from .checkpoint import is_iterator
 from .errors import CannotRestore
-from .graph import Walk
+from .graph import MARSHAL_VERSION, Walk, edge_text, path_text
 from .guards import frame_names
 from .owed import ledger
 from .project import Project
 from .restore import Build
-from .roots import Root
+from .roots import Namespace, Root
+
+_UNBOUND = object()  # in the place of the value of a name that has none
 
 
 class NoProbe:
@@ -69,7 +72,11 @@ class Isolated(NoProbe):
     def restore(self) -> list[str]:
         """Put back what the probe changed; its paths in words. CannotRestore where that does not go."""
         frame = frame_names(self._frame)
+        rebound = []
         for name, value in zip(self._names, self.values, strict=True):
+            before = _UNBOUND if name in self.unbound else value
+            if not self._same(before, frame.get(name, _UNBOUND)):
+                rebound.append(name)
             frame[name] = value
         walk = Walk(self._root(frame), self._base, self._project.is_project).run()
         changed = [
@@ -77,7 +84,7 @@ class Isolated(NoProbe):
             for number, content in walk.contents.items()
             if 0 < number < len(self._base.objects) and content != self._contents.get(number)
         ]
-        words = [walk.path(number) for number in changed]
+        words = rebound + [word for number in changed for word in self._words(walk, number)]
         moved = process.differences(self._process, process.capture())
         if any(is_iterator(self._contents[number]) for number in changed):
             raise CannotRestore("they move an iterator of the program, which does not go back")
@@ -86,4 +93,36 @@ class Isolated(NoProbe):
             build.apply(changed)
             build.fill()
         process.restore(self._process)
-        return words + moved
+        return list(dict.fromkeys(words + moved))  # `x += y` may rebind a name and change its object
+
+    def _words(self, walk: Walk, number: int) -> list[str]:
+        """What a user would call a changed object; of a module's globals, the names bound otherwise."""
+        space = self._base.objects[number]
+        if not isinstance(space, Namespace):
+            return [walk.path(number)]
+        before, after = (_bindings(found[number]) for found in (self._contents, walk.contents))
+        names = sorted(before.keys() | after.keys())
+        return [
+            path_text([edge_text(("n", name, space.name))])
+            for name in names
+            if before.get(name) != after.get(name)
+        ]
+
+    def _same(self, one: Any, other: Any) -> bool:
+        """True for one object, and for values that a walk could not tell apart."""
+        if one is other or type(one) is not type(other):
+            return one is other
+        if type(one) in atoms.PLAIN:
+            return _bits(one) == _bits(other)
+        atom, compared = (atoms.atom(obj, type(obj), self._project.is_project) for obj in (one, other))
+        return atom is not None and _bits(atom) == _bits(compared)
+
+
+def _bits(value: Any) -> bytes:
+    """What two values are compared by: 0.0 is not -0.0, 1 is not True, one NaN is itself."""
+    return marshal.dumps(value, MARSHAL_VERSION)
+
+
+def _bindings(content: bytes) -> dict[str, bytes]:
+    """What each name of a module's globals is bound to, from the content of its node."""
+    return {name: _bits(ref) for name, ref in marshal.loads(content)[1]}

@@ -652,7 +652,7 @@ class Replayer:
             self.problem(f"what the lines at {where} change cannot be put back: {error}")
             return
         if changed:
-            self.note(f"{where}: put back what these lines change: {_listed(changed)}", key=f"probe {where}")
+            self.note(f"{where}: put back what {_these(where)}: {_listed(changed)}", key=f"probe {where}")
 
     # -- output ---------------------------------------------------------------------------
     def is_probe(self, frame: Any) -> bool:
@@ -866,6 +866,11 @@ class Replayer:
         if (key or words) not in self._told:
             self._told.add(key or words)
             self.tally.notes.append(words)
+
+
+def _these(where: str) -> str:
+    """Of lines given as ``train.py:7`` or ``train.py:7-9``, that they change something."""
+    return "these lines change" if "-" in where.rpartition(":")[2] else "this line changes"
 
 
 def _listed(paths: list[str]) -> str:

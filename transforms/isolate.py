@@ -2,7 +2,7 @@
 
 A run of adjacent added statements of which any is impure becomes
 
-    _florc_probe = _florc.probe("train.py:90", "x", "y")    # where, and the recorded names it may rebind
+    _florc_probe = _florc.probe("train.py:90-92", "x", "y")    # where, and the recorded names it may rebind
     ...the added statements...
     _florc_probe.leave()
     x, y = _florc_probe.values                                # in functions only: the runtime itself
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from .marks import ensure_import, placed
 from .positions import is_added
@@ -23,10 +24,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 def isolate(tree: ast.Module, probes: Sequence[Probe], file: str, alias: str) -> None:
     """Wrap the impure runs of probes in ``tree``, whose positions are the edited file's."""
-    # a wrapper has recorded statements inside, which are not to be undone
-    found = {
-        probe.line: probe for probe in probes if probe.kind in ("added", "edited") and not probe.wraps
-    }
+    found = _by_line(probes)
     if all(probe.pure or probe.inert for probe in found.values()):
         return
     for body, in_function, line in list(_bodies(tree, False)):
@@ -35,6 +33,21 @@ def isolate(tree: ast.Module, probes: Sequence[Probe], file: str, alias: str) ->
         for first, last in reversed(list(_runs(body, here, alias))):
             _wrap(body, first, last, found, file, alias, in_function)
     ensure_import(tree, alias)
+
+
+def _by_line(probes: Sequence[Probe]) -> dict[int, Probe]:
+    """What may be wrapped, by line; probes that share one (``x = 1; f()``) are as one."""
+    found: dict[int, Probe] = {}
+    for probe in probes:
+        # a wrapper has recorded statements inside, which are not to be undone
+        if probe.kind not in ("added", "edited") or probe.wraps:
+            continue
+        other = found.setdefault(probe.line, probe)
+        if other is not probe:
+            harmless = (probe.pure or probe.inert) and (other.pure or other.inert)
+            recorded = other.recorded | probe.recorded
+            found[probe.line] = replace(other, recorded=recorded, pure=harmless, inert=False)
+    return found
 
 
 def _bodies(node: ast.AST, in_function: bool) -> Iterator[tuple[list[ast.stmt], bool, int]]:
@@ -66,6 +79,12 @@ def _runs(body: list[ast.stmt], found: dict[int, Probe], alias: str) -> Iterator
             start = None
 
 
+def _lines(run: list[ast.stmt]) -> str:
+    """As users write them: 7, or 7-9."""
+    first, last = run[0].lineno, run[-1].end_lineno or run[-1].lineno
+    return str(first) if first == last else f"{first}-{last}"
+
+
 def _wrap(
     body: list[ast.stmt],
     first: int,
@@ -86,6 +105,6 @@ def _wrap(
             f"{targets} = {guard}.values",
             *(f"if {guard}.lacks({name!r}): del {name}" for name in names),
         ]
-    before = f"{guard} = {alias}.probe({f'{file}:{inside[0].lineno}'!r}{arguments})"
+    before = f"{guard} = {alias}.probe({f'{file}:{_lines(inside)}'!r}{arguments})"
     body[last + 1 : last + 1] = [placed(line, inside[-1]) for line in after]
     body.insert(first, placed(before, inside[0]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pathlib  # noqa: F401 - for the table's texts
 import random
 import sys
 import types
@@ -50,8 +51,8 @@ PLAIN = {
         "d",
     ),
     "a set": ("s = {1, 2}", "s.add(3); s.discard(1)", "s", "s"),
-    "a rebound name": ("x = [1]; y = x", "x = 5", "(x, x is y)", ""),
-    "a deleted name": ("x = [1]", "del x", "x", ""),
+    "a rebound name": ("x = [1]; y = x", "x = 5", "(x, x is y)", "x"),
+    "a deleted name": ("x = [1]", "del x", "x", "x"),
     "attributes": ("class A: pass\na = A(); a.n = 1", "a.n += 1; a.new = 2", "vars(a)", "a"),
     "a class attribute": ("class A:\n    n = 1", "A.n += 1", "A.n", "A"),
     "a closure's variable": (
@@ -195,10 +196,36 @@ def test_names_of_a_function_are_handed_back_by_value():
         isolated = Isolated(project, sys._getframe(), frozenset(), ("best", "late", "log"))
         best, log[0] = 4, best
         late = 5
-        assert isolated.restore() == ["log"]
+        assert isolated.restore() == ["best", "late", "log"]
         return isolated.values, isolated.lacks("late"), isolated.lacks("best"), log, late
 
     assert program() == ((3, None, [1]), True, False, [1], 5)
+
+
+# before, then what a probe assigns; both are called x
+ASSIGNED = {
+    "itself": ("[1]", "x", []),
+    "an equal number": ("1000.5", "x * 1.0", []),
+    "an equal path": ("pathlib.Path('a')", "pathlib.Path('a')", []),
+    "a NaN that is the same": ("float('nan')", "float('nan')", []),
+    "another number": ("1", "x + 1", ["x"]),
+    "a number of another type": ("1", "True", ["x"]),
+    "minus zero": ("0.0", "-x", ["x"]),
+    "another list with the same in it": ("[1]", "list(x)", ["x"]),
+}
+
+
+@pytest.mark.parametrize(("before", "assigned", "named"), ASSIGNED.values(), ids=ASSIGNED)
+def test_a_name_of_a_function_is_named_where_it_is_bound_to_something_else(before, assigned, named):
+    x = eval(before)
+    isolated = Isolated(Project(), sys._getframe(), frozenset(), ("x",))
+    x = eval(assigned)
+    assert isolated.restore() == named, x
+
+
+def test_of_a_module_the_names_are_named_that_are_bound_to_something_else():
+    _, probe = world("a, b, c, log = 1, 2.5, 3, [1]")
+    assert probe("a = 2; b = b * 1.0; del c; log = log") == [f"{MODULE}.a", f"{MODULE}.c"]
 
 
 def test_an_iterator_that_has_moved_on_cannot_be_put_back_and_that_is_told():
