@@ -376,6 +376,22 @@ def test_a_block_is_left_after_the_last_step_that_can_show(tmp_path, probe, left
     assert found["blocks"]["left_early"] == left
 
 
+def test_what_ends_as_it_began_is_put_back_in_the_middle_of_a_block(tmp_path):
+    """No checkpoint has it: at the end of each block step is 39 and taken is empty, as at its start."""
+    program = f"""{HEAD}
+taken, kept = [], []
+for epoch in range(3):
+    for step in range(40):
+        taken.append(work(step))
+        # here
+        kept.append(step)
+        if step == 39: taken.clear()
+    print(epoch, taken, len(kept), total)
+"""
+    found = replayed(tmp_path, program, "# here", "if step == 7: print('p', taken)")
+    assert (found["blocks"]["left_early"], found["started_again"]) == (3, "")
+
+
 def test_what_the_rest_of_a_block_wrote_comes_once_to_each_stream(tmp_path):
     found = replayed(tmp_path, STEPS, "# here", "if step == 7: print('p', x)")
     assert found["blocks"]["left_early"] == 4

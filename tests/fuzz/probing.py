@@ -6,6 +6,7 @@ import random
 import re
 
 from . import preamble
+from .conditions import Conditions
 from .programs import ProgramMaker
 from .statements import KEYS
 from .text import AFTER, CLOSE, OPEN, TOP, Program
@@ -88,6 +89,9 @@ class Prober:
             self._add(loops[0].top, loops[0].indent + 1, [f"print({TOP!r})"], "#@", first=True)
             self._add(loops[0].after, loops[0].indent, [f"print({AFTER!r}, end='')"], "#@", first=True)
             replays.append(("--at", rng.choice(("0", "1", "2", "-1", "1:3"))))
+            replays.append(("--sample", rng.choice(("2", "99"))))
+        if any("florc.log(" in line for _, _, line in self.added):
+            self._add(IN_HEAD, 0, ["import florc"], "#+", first=True)
         helper = ["#@@@ helper.py", *preamble.HELPER.splitlines()]
         return Program(tuple(self._lines(fixed) + _with_fixed(helper, "helper.py", fixed)), record,
                        tuple(replays))
@@ -117,6 +121,10 @@ class Prober:
 
     def _probe(self, point: Point, alone: bool) -> None:
         rng = self.rng
+        if rng.randrange(10) < (6 if point.names else 1):
+            if alone and rng.randrange(8) == 0:
+                return self._disturb(point, self._conditions(point).test())
+            return self._add(point.at, point.indent, self._conditions(point).lines(), "#+")
         draw = rng.randrange(20 if alone else 19)
         if draw < 11:
             lines = [f'print("{OPEN}", {self._expression(point)}, "{CLOSE}")']
@@ -159,13 +167,21 @@ class Prober:
 
         return re.sub(r"\$[pqkios]", word, template)
 
-    def _disturb(self, point: Point) -> None:
-        """A probe that changes what it looks at, in the truth with what undoes it."""
+    def _conditions(self, point: Point) -> Conditions:
+        return Conditions(self.rng, point.names, lambda: self._expression(point))
+
+    def _disturb(self, point: Point, test: str = "") -> None:
+        """A probe that changes what it looks at, in the truth with what undoes it; test: before it."""
         kinds = [(kind, place) for place in point.places for kind in [place.kind] if kind in DISTURBING]
         kind, place = self.rng.choice([*kinds, ("", Place("bag", ""))])
         probe, save, undo = (part.replace("$p", place.expr) for part in self.rng.choice(DISTURBING[kind]))
         self._add(point.at, point.indent, [save], "#=")
-        self._add(point.at, point.indent, [f'print("{OPEN}", {probe}, "{CLOSE}")'], "#+")
+        shown = f'print("{OPEN}", {probe}, "{CLOSE}")'
+        lines = [shown]
+        if test:
+            lines = self.rng.choice((
+                [f"if {test}:", INDENT + shown], [f"if {test} and {shown} is None:", f"{INDENT}pass"]))
+        self._add(point.at, point.indent, lines, "#+")
         self._add(point.at, point.indent, [undo], "#=")
 
     def _own_state(self, chosen: list[Point]) -> bool:
