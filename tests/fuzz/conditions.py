@@ -23,6 +23,10 @@ ATOMS = (
     "$c + $d == $j", "$c == $d", "$c <= $d < $j", "-$c == -$i", "$c * 2 > $j", "$c - $i == $d",
     "not $c == $i", "not ($c > $i)", "$c == $i == $d", "$c in ($d, $i)", "$c == $i.0", "$c < $i.5",
     "$c == True", "$c in ('a', $i)", "$c == 'b'", "$c == None", "($c == $i) == ($d == $j)", "$c in ()")
+# what is false from some step of a loop on, by its variable alone
+BOUNDED = (
+    "$c == $i", "$c == $i", "$c in ($i, $j)", "$c < $i", "$i <= $c < $j", "$c == $i and $d == $j", "$c == $d",
+    "$d == $i and $c <= $j", "$c == $i or $c == $j", "$i < $c <= $d", "$c in {$i} and $d != $j", "$j > $c")
 FAILING = ("$c // $d == $i", "$c in 'abc'", "$c < 'a'", "$i % $c == $j", "$c in $i")
 ANYTHING = (
     "len(bag) > $i", "len(bag) % $m == 0", "isinstance(value, int)", "len(trace) < $j", "not bag",
@@ -47,6 +51,15 @@ class Conditions:
         if draw == 1:
             return [f"{self._shown()} if {self.test()} else None"]
         return self._statement(0)
+
+    def bounded(self) -> list[str]:
+        """Added lines after which a loop may be left: their tests are false from some step on."""
+        lines = []
+        for word in ("if", "elif") if self.rng.randrange(6) == 0 else ("if",):
+            test = self._fill(self.rng.choice(BOUNDED).replace("$c", self.names[-1]), highest=2)
+            more = f" and {self._anything()}" if " or " not in test and self.rng.randrange(4) == 0 else ""
+            lines += [f"{word} {test}{more}:", *self._body(MAX_NESTED)]
+        return lines
 
     def _statement(self, depth: int) -> list[str]:
         rng = self.rng
@@ -112,9 +125,9 @@ class Conditions:
             return self.rng.choice(STRAYS)
         return self.rng.choice((*self.names, *self.names[-2:]))
 
-    def _fill(self, template: str) -> str:
-        words = {"$c": self._name(), "$d": self._name(), "$i": str(self.rng.randrange(5)),
-                 "$j": str(self.rng.randrange(1, 8)), "$m": str(self.rng.randrange(2, 4))}
+    def _fill(self, template: str, highest: int = 4) -> str:
+        words = {"$c": self._name(), "$d": self._name(), "$i": str(self.rng.randrange(highest + 1)),
+                 "$j": str(self.rng.randrange(1, 2 * highest)), "$m": str(self.rng.randrange(2, 4))}
         for word, text in words.items():
             template = template.replace(word, text)
         return template

@@ -217,7 +217,8 @@ def _tail(done: Done) -> str:
 
 def _florc_words(done: Done) -> str:
     """florc's last line of reasons, without numbers and names of a program's own."""
-    lines = [line for line in done.err.decode(errors="replace").splitlines() if line.startswith("florc: ")]
+    lines = [line for line in done.err.decode(errors="replace").splitlines()
+             if line.startswith("florc: ") and not line.startswith(("florc: replayed in ", "florc: plan: "))]
     return lines[-1].removeprefix("florc: ") if lines else ""
 
 

@@ -14,6 +14,7 @@ from .vocabulary import shows_of
 from .writer import INDENT, Place, Point
 
 MAX_PROBES = 6
+COUNTING = re.compile(r" *for (i\d+)(?:, .*)? in (?:range|enumerate)\(")  # a loop inside others that counts
 IN_HEAD = -1  # the place behind the imports
 
 # anywhere: names that may be unbound here, and the generators' states
@@ -72,6 +73,9 @@ class Prober:
         """The program with probes, and how it is to be replayed."""
         rng = self.rng
         self.added = []
+        deep = [point for point in self.out.points if self._may_be_left(point)]
+        if deep and rng.randrange(3) == 0:
+            return self._bounded(deep, record)
         chosen = [self._point() for _ in range(rng.randrange(1, MAX_PROBES + 1))]
         wants_own = rng.randrange(6) == 0
         for number, point in enumerate(chosen):
@@ -90,6 +94,27 @@ class Prober:
             self._add(loops[0].after, loops[0].indent, [f"print({AFTER!r}, end='')"], "#@", first=True)
             replays.append(("--at", rng.choice(("0", "1", "2", "-1", "1:3"))))
             replays.append(("--sample", rng.choice(("2", "99"))))
+        return self._written(fixed, record, replays)
+
+    def _may_be_left(self, point: Point) -> bool:
+        """Whether the innermost loop around counts by a variable, and is no main loop."""
+        indent = point.indent * len(INDENT)
+        for line in reversed(self.out.lines[:point.at]):
+            if line.strip() and _indent(line) < indent:
+                indent = _indent(line)
+                if line.lstrip().startswith(("for ", "while ", "def ")):
+                    found = COUNTING.match(line)
+                    return found is not None and found[1] == point.names[-1]
+        return False
+
+    def _bounded(self, deep: list[Point], record: tuple[str, ...]) -> Program:
+        """The program with few probes, all of them in loops that may be left early."""
+        for point in self.rng.sample(deep, min(len(deep), self.rng.choice((1, 1, 2)))):
+            self._add(point.at, point.indent, self._conditions(point).bounded(), "#+")
+        return self._written([], record, [(), ("--new",)])
+
+    def _written(self, fixed: list[tuple[str, str, str]], record: tuple[str, ...],
+                 replays: list[tuple[str, ...]]) -> Program:
         if any("florc.log(" in line for _, _, line in self.added):
             self._add(IN_HEAD, 0, ["import florc"], "#+", first=True)
         helper = ["#@@@ helper.py", *preamble.HELPER.splitlines()]

@@ -228,7 +228,7 @@ class Body:
         """A loop inside others, or of a function."""
         out, rng = self.out, self.rng
         name = self.loop_name()
-        header, first, last = self.loop_header(name, rng.choice((2, 3, 5, 9)))
+        header, first, last = self.loop_header(name, rng.choice((2, 3, 5, 9, 9)))
         for line in first:
             out.emit(line)
         before = out.enter(name, header)
@@ -258,8 +258,7 @@ class Body:
         """(the header, lines before it, lines at its top); the name is a counting variable."""
         other = self.out.new_name("x")
         forms: list[tuple[str, list[str], list[str]]] = [
-            (f"for {name} in range({turns}):", [], []),
-            (f"for {name} in range({turns}):", [], []),
+            *[(f"for {name} in range({turns}):", [], [])] * 5,
             (f"for {name}, {other} in enumerate('abcdefghi'[:{turns}]):", [], []),
             (f"while {name} < {turns}:", [f"{name} = 0"], [f"{name} += 1"]),
             ("while True:", [f"{name} = 0"], [f"{name} += 1", f"if {name} > {turns}: break"]),
