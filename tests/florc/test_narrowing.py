@@ -191,6 +191,49 @@ for epoch in range(6):
     setattr(sys.modules["__main__"], "epoch", 4)
     # here: epoch == 4
 """,
+    "set through the module's object": """
+import importlib
+me = importlib.import_module("__main__")
+for epoch in range(6):
+    work(1)
+    me.epoch = 4
+    # here: epoch == 4
+""",
+    "set through a module object got by a name that is not written": """
+me = __import__(__name__)
+for epoch in range(6):
+    work(1)
+    me.epoch = 4
+    # here: epoch == 4
+""",
+    "set through the module of a function": """
+import inspect
+for epoch in range(6):
+    work(1)
+    inspect.getmodule(work).epoch = 4
+    # here: epoch == 4
+""",
+    "set by builtins.exec": """
+import builtins
+for epoch in range(6):
+    work(1)
+    builtins.exec("epoch = 4")
+    # here: epoch == 4
+""",
+    "set by exec under another name": """
+from builtins import exec as run
+for epoch in range(6):
+    work(1)
+    run("epoch = 4")
+    # here: epoch == 4
+""",
+    "set by another name's exec": """
+import builtins as python
+for epoch in range(6):
+    work(1)
+    python.exec("epoch = 4")
+    # here: epoch == 4
+""",
     "a parameter of that name": """
 def train(epoch):
     for step in range(3):

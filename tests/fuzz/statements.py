@@ -42,6 +42,11 @@ ODD = (
     "got = sorted(trace)[:2]", "def count_up():\n    count_up.n = getattr(count_up, 'n', 0) + 1\ncount_up()")
 
 
+# how a module's names are set, where no statement names them
+IN_MODULES = ("globals()['$c'] += 1", "sys.modules[__name__].$c += 1", "__import__('__main__').$c += 1",
+              "setattr(sys.modules['__main__'], '$c', $c + 1)")
+
+
 class Body:
     """Writes statements and expressions over the places in sight.
 
@@ -165,7 +170,7 @@ class Body:
         way = "global" if self.out.rebindable is None else "nonlocal"
         ways = ("$c += 1", "if $i > 3: $c += 2", "bag.append(($c := $c + 1))", "($c, got) = ($c + 1, $c)",
                 f"def later():\n    {way} $c\n    $c += 1\nlater()",
-                *(("globals()['$c'] += 1",) if way == "global" else ()))
+                *(IN_MODULES if way == "global" else ()))
         return self.fill(self.rng.choice(ways).replace("$c", self.rng.choice(self.out.counters)))
 
     def branch(self, depth: int, in_loop: bool) -> None:
