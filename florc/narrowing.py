@@ -28,7 +28,7 @@ Place = tuple[str, int]  # a file and the number of a region in it
 _MEDDLING = re.compile(
     rb"""\b(?:import|from)\s+__main__|(?<!==)(?<!==\s)["']__main__
     |\bsys\s*\.\s*modules|\bfrom\s+sys\s+import\b[^\n]*\bmodules
-    |\bf_globals|__globals__|\bgetmodule\b|\bresolve_name\b|\bget_(?:referrers|objects)\b
+    |\bf_globals|__globals__|\bgetmodule\b|\bunittest\b|\bresolve_name\b|\bget_(?:referrers|objects)\b
     |\b(?:import_module|__import__)\b(?!\s*\(\s*["'](?!__main__)\w)""",
     re.VERBOSE,
 )
@@ -62,6 +62,11 @@ def narrow(script: Script, matches: Mapping[str, FileMatch]) -> None:
                 _narrow_iteration(_Moment(run, iteration, {} if goes_on else iteration.values, found))
 
 
+def reaches_the_script(source: bytes) -> bool:
+    """True if a file may get hold of the script's module, or of the names in a frame of it."""
+    return _MEDDLING.search(source) is not None
+
+
 def _open_to_others(script: Script) -> frozenset[str]:
     """Files whose module-level names may be anybody's.
 
@@ -78,7 +83,7 @@ def conditions(matches: Mapping[str, FileMatch], others: frozenset[str] = frozen
     whens: dict[Place, tuple[When, ...] | None] = {}
     functions: dict[str, Place | None] = {}
     sources = [one.source for one in matches.values()]
-    meddled, framed = any(map(_MEDDLING.search, sources)), any(map(_FRAMES.search, sources))
+    meddled, framed = any(map(reaches_the_script, sources)), any(map(_FRAMES.search, sources))
     for file, one in matches.items():
         around = {} if framed else _functions(file, one, unsure=meddled or file in others)
         for probe in one.match.probes:

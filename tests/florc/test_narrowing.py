@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from florc.narrowing import reaches_the_script
 from tests.florc.running import florc, lay, python
 
 pytestmark = pytest.mark.program
@@ -358,6 +359,22 @@ def test_a_name_that_may_hold_something_else_narrows_nothing_wrongly(tmp_path, p
     marker = next(line.strip() for line in program.splitlines() if "# here: " in line)
     probe = f"if {marker.removeprefix('# here: ')}: print('p', total)"
     replayed(tmp_path, f"{HEAD}{program}print('end', total)\n", marker, probe)
+
+
+REACHING = (
+    "import __main__", "from sys import argv, modules", "importlib.import_module('__main__')",
+    "import_module(name)", "__import__(f'{name}')", "patch('__main__.epoch', 1)", "from unittest import mock",
+    "frame.f_globals", "gc.get_objects()", "load = importlib.import_module",
+)
+NOT_REACHING = (
+    "if __name__ == '__main__': main()", "if __name__=='__main__': main()", "from sys import argv",
+    "import_module('configs.small')", "import_module('configs.' + name)", "model.eval()",
+)
+
+
+@pytest.mark.parametrize("text", REACHING + NOT_REACHING)
+def test_what_may_get_hold_of_the_scripts_names_is_seen_in_any_file(text):
+    assert reaches_the_script(text.encode()) == (text in REACHING)
 
 
 # loops over other things than range, the test, and the iterations in which it holds
