@@ -23,8 +23,17 @@ from .transforms import When, last_showing, may_show
 
 Place = tuple[str, int]  # a file and the number of a region in it
 
-# how a module may get at another one's names and set them (`__name__ == "__main__"` is none of that)
-_MEDDLING = re.compile(rb"\b(?:import|from)\s+__main__|\bsys\s*\.\s*modules|\bf_globals|__globals__")
+# how any file may get at the script's names and set them: through a frame, or the script's module object
+# (`__name__ == "__main__"` and `import_module("one.other")` are none of that)
+_MEDDLING = re.compile(
+    rb"""\b(?:import|from)\s+__main__|(?<!==)(?<!==\s)["']__main__
+    |\bsys\s*\.\s*modules|\bfrom\s+sys\s+import\b[^\n]*\bmodules
+    |\bf_globals|__globals__|\bgetmodule\b|\bunittest\b|\bresolve_name\b|\bget_(?:referrers|objects)\b
+    |\b(?:import_module|__import__)\b(?!\s*\(\s*["'](?!__main__)\w)""",
+    re.VERBOSE,
+)
+_FRAMES = re.compile(rb"\bf_locals\b")  # a function's names too: what is set there is set since Python 3.13
+SCRIPT = "__main__"
 
 
 @dataclass(frozen=True)
@@ -43,7 +52,7 @@ class Conditions:
 
 def narrow(script: Script, matches: Mapping[str, FileMatch]) -> None:
     """Take out of the script's hits what certainly shows nothing, and note where blocks may be left."""
-    found = conditions(matches, _loaded_twice(script))
+    found = conditions(matches, _open_to_others(script))
     if not any(found.whens.values()):
         return
     for run in script.main_loops:
@@ -53,20 +62,30 @@ def narrow(script: Script, matches: Mapping[str, FileMatch]) -> None:
                 _narrow_iteration(_Moment(run, iteration, {} if goes_on else iteration.values, found))
 
 
-def _loaded_twice(script: Script) -> frozenset[str]:
-    """Files that ran more than once: which of the runs a module-level name belongs to, nobody can tell."""
-    loads = Counter(event[2] for event in script.events if event[0] == "M")
-    return frozenset(file for file, count in loads.items() if count > 1)
+def reaches_the_script(source: bytes) -> bool:
+    """True if a file may get hold of the script's module, or of the names in a frame of it."""
+    return _MEDDLING.search(source) is not None
 
 
-def conditions(matches: Mapping[str, FileMatch], twice: frozenset[str] = frozenset()) -> Conditions:
-    """The conditions on the probes of a project; twice: files of which no module-level name counts."""
+def _open_to_others(script: Script) -> frozenset[str]:
+    """Files whose module-level names may be anybody's.
+
+    Which run of a file that ran more than once they belong to, nobody can tell. Those of a module that can be
+    imported are attributes that everybody may set (`module.epoch = 1`).
+    """
+    loads = [(event[1], event[2]) for event in script.events if event[0] == "M"]
+    count = Counter(file for _, file in loads)
+    return frozenset(file for name, file in loads if count[file] > 1 or name != SCRIPT)
+
+
+def conditions(matches: Mapping[str, FileMatch], others: frozenset[str] = frozenset()) -> Conditions:
+    """The conditions on the probes of a project; others: files of which no module-level name counts."""
     whens: dict[Place, tuple[When, ...] | None] = {}
     functions: dict[str, Place | None] = {}
+    sources = [one.source for one in matches.values()]
+    meddled, framed = any(map(reaches_the_script, sources)), any(map(_FRAMES.search, sources))
     for file, one in matches.items():
-        others = [other.source for name, other in matches.items() if name != file]
-        unsure = file in twice or any(map(_MEDDLING.search, others))
-        around = _functions(file, one, unsure)
+        around = {} if framed else _functions(file, one, unsure=meddled or file in others)
         for probe in one.match.probes:
             if probe.kind == "removed" or probe.inert:
                 continue

@@ -217,6 +217,9 @@ class LiveState:
         other = [n for n in self._differ if n in self._recorded and n not in self._unfilled]
         self._entry.update({number: self._recorded[number] for number in other})
         self._union = sorted(union.union(other))
+        # what moves in the middle of a block may be at its exit what it was: no checkpoint has that
+        moving = set(self._differ)
+        self._recorded = {n: c for n, c in walk.contents.items() if n not in moving} | self._recorded
         if self._entry_process:
             self.entry_differences += process.differences(self._entry_process, process.capture())
         self.base.loosen(walk)

@@ -33,6 +33,7 @@ _FORMS = (
 _PLAIN = (int, float, str, type(None))
 
 _MEDDLING_CALLS = frozenset({"exec", "eval", "globals"})
+_BUILTINS = frozenset({"builtins", "__builtins__"})
 _MEDDLING_ATTRIBUTES = frozenset({"__globals__", "f_globals", "f_locals"})
 """Both may set a module's names, or a frame's, where no statement shows it."""
 
@@ -222,10 +223,16 @@ def _meddles(node: ast.AST) -> bool:
     if isinstance(node, ast.Name):
         return node.id in _MEDDLING_CALLS
     if isinstance(node, ast.Attribute):
+        if node.attr in _MEDDLING_CALLS:  # not `model.eval()`
+            return isinstance(node.value, ast.Name) and node.value.id in _BUILTINS
         return node.attr in _MEDDLING_ATTRIBUTES or (node.attr == "modules" and _is_name(node.value, "sys"))
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         origin = getattr(node, "module", "")
         names = {alias.name for alias in node.names}
+        if origin in _BUILTINS and names & _MEDDLING_CALLS:
+            return True
+        if any(alias.name in _BUILTINS and alias.asname for alias in node.names):
+            return True
         return "__main__" in {origin, *names} or (origin == "sys" and "modules" in names)
     called = node.func if isinstance(node, ast.Call) and not node.args else None
     return _is_name(called, "vars") or _is_name(called, "locals")

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from florc.narrowing import reaches_the_script
 from tests.florc.running import florc, lay, python
 
 pytestmark = pytest.mark.program
@@ -191,6 +192,49 @@ for epoch in range(6):
     setattr(sys.modules["__main__"], "epoch", 4)
     # here: epoch == 4
 """,
+    "set through the module's object": """
+import importlib
+me = importlib.import_module("__main__")
+for epoch in range(6):
+    work(1)
+    me.epoch = 4
+    # here: epoch == 4
+""",
+    "set through a module object got by a name that is not written": """
+me = __import__(__name__)
+for epoch in range(6):
+    work(1)
+    me.epoch = 4
+    # here: epoch == 4
+""",
+    "set through the module of a function": """
+import inspect
+for epoch in range(6):
+    work(1)
+    inspect.getmodule(work).epoch = 4
+    # here: epoch == 4
+""",
+    "set by builtins.exec": """
+import builtins
+for epoch in range(6):
+    work(1)
+    builtins.exec("epoch = 4")
+    # here: epoch == 4
+""",
+    "set by exec under another name": """
+from builtins import exec as run
+for epoch in range(6):
+    work(1)
+    run("epoch = 4")
+    # here: epoch == 4
+""",
+    "set by another name's exec": """
+import builtins as python
+for epoch in range(6):
+    work(1)
+    python.exec("epoch = 4")
+    # here: epoch == 4
+""",
     "a parameter of that name": """
 def train(epoch):
     for step in range(3):
@@ -317,6 +361,22 @@ def test_a_name_that_may_hold_something_else_narrows_nothing_wrongly(tmp_path, p
     replayed(tmp_path, f"{HEAD}{program}print('end', total)\n", marker, probe)
 
 
+REACHING = (
+    "import __main__", "from sys import argv, modules", "importlib.import_module('__main__')",
+    "import_module(name)", "__import__(f'{name}')", "patch('__main__.epoch', 1)", "from unittest import mock",
+    "frame.f_globals", "gc.get_objects()", "load = importlib.import_module",
+)
+NOT_REACHING = (
+    "if __name__ == '__main__': main()", "if __name__=='__main__': main()", "from sys import argv",
+    "import_module('configs.small')", "import_module('configs.' + name)", "model.eval()",
+)
+
+
+@pytest.mark.parametrize("text", REACHING + NOT_REACHING)
+def test_what_may_get_hold_of_the_scripts_names_is_seen_in_any_file(text):
+    assert reaches_the_script(text.encode()) == (text in REACHING)
+
+
 # loops over other things than range, the test, and the iterations in which it holds
 VALUES = {
     "enumerate": ("epoch, lr in enumerate([0.5, 0.25, 0.125])", "epoch == 1", [1]),
@@ -374,6 +434,22 @@ EARLY = {
 def test_a_block_is_left_after_the_last_step_that_can_show(tmp_path, probe, left):
     found = replayed(tmp_path, STEPS, "# here", probe)
     assert found["blocks"]["left_early"] == left
+
+
+def test_what_ends_as_it_began_is_put_back_in_the_middle_of_a_block(tmp_path):
+    """No checkpoint has it: at the end of each block step is 39 and taken is empty, as at its start."""
+    program = f"""{HEAD}
+taken, kept = [], []
+for epoch in range(3):
+    for step in range(40):
+        taken.append(work(step))
+        # here
+        kept.append(step)
+        if step == 39: taken.clear()
+    print(epoch, taken, len(kept), total)
+"""
+    found = replayed(tmp_path, program, "# here", "if step == 7: print('p', taken)")
+    assert (found["blocks"]["left_early"], found["started_again"]) == (3, "")
 
 
 def test_what_the_rest_of_a_block_wrote_comes_once_to_each_stream(tmp_path):

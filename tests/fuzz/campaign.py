@@ -44,6 +44,7 @@ class Totals:
     restored: int = 0
     blocks_skipped: int = 0
     blocks_executed: int = 0
+    blocks_left: int = 0
     unconfirmed: int = 0
 
     def add(self, verdict: Verdict) -> None:
@@ -53,6 +54,7 @@ class Totals:
         if verdict.summary:
             self.blocks_skipped += verdict.summary["blocks"]["skipped"]
             self.blocks_executed += verdict.summary["blocks"]["executed"]
+            self.blocks_left += verdict.summary["blocks"]["left_early"]
             self.executed += sum(len(loop["executed"]) for loop in verdict.summary["main_loops"])
             self.restored += sum(len(loop["restored"]) for loop in verdict.summary["main_loops"])
 
@@ -60,7 +62,8 @@ class Totals:
         count = self.outcomes
         parts = [f"{word} {count[word]}" for word in (RIGHT, RESTARTED, TOLD, REFUSED, WRONG, VOID)]
         return (f"programs {self.programs}  {'  '.join(parts)}  iterations executed {self.executed} restored "
-                f"{self.restored}  blocks executed {self.blocks_executed} skipped {self.blocks_skipped}")
+                f"{self.restored}  blocks executed {self.blocks_executed} skipped {self.blocks_skipped} "
+                f"left early {self.blocks_left}")
 
     def as_json(self) -> dict[str, Any]:
         reasons = dict(self.reasons.most_common())

@@ -7,7 +7,7 @@ may serve several sets of probes):
     right       the text and exit code of the truth (or 65, where the probes make the program end otherwise)
     restarted   right, after starting again without skipping
     told        exit 65, with the reason on standard error
-    refused     exit 69 (or 2 under --at, where the option does not go with the probes)
+    refused     exit 69 (or 2 under --at and --sample, where the option does not go with the probes)
     WRONG       anything else: other text, another exit code, florc's own traceback, a hang, a file touched
     void        nothing can be said: the program itself fails to end, or differs from run to run
 """
@@ -25,7 +25,18 @@ from typing import Any, Protocol
 
 from tests.warm import Done
 
-from .text import EDITED, MAIN, MARKED, RECORDED, TRUTH, Program, of_iterations, of_probes
+from .text import (
+    EDITED,
+    MAIN,
+    MARKED,
+    RECORDED,
+    TRUTH,
+    Program,
+    is_sample,
+    iterations,
+    of_iterations,
+    of_probes,
+)
 
 RIGHT, RESTARTED, TOLD, REFUSED, WRONG, VOID = "right", "restarted", "told", "refused", "WRONG", "void"
 EXIT_USAGE, EXIT_INEXACT, EXIT_REFUSED = 2, 65, 69
@@ -150,18 +161,19 @@ def _no_fault(what: str, done: Done) -> None:
 
 
 def _replay(program: Program, options: tuple[str, ...], runner: Runner, home: Path, truth: Done) -> Verdict:
-    want = _wanted(program, options, runner, home, truth)
-    if want is None:
-        return Verdict(VOID, options, "the loop was left early")
     before, summary_file = files_in(home), home.parent / "summary.json"
     summary_file.unlink(missing_ok=True)
     argv = ["-m", "florc", "replay", *options, "--summary", str(summary_file), MAIN]
     done = runner.run(argv, home, timeout=FLORC_TIMEOUT)
     _no_fault("replay", done)
+    want = _wanted(program, options, runner, home, truth, done)
+    if want is None:
+        return Verdict(VOID, options, "the loop was left early")
     if files_in(home) != before:
         raise Wrong("replay touches files", str(set(files_in(home).items()) ^ set(before.items())))
     summary = json.loads(summary_file.read_text()) if summary_file.exists() else None
-    refusals = (EXIT_REFUSED, EXIT_USAGE) if "--at" in options else (EXIT_REFUSED,)
+    in_part = bool({"--at", "--sample"} & set(options))
+    refusals = (EXIT_REFUSED, EXIT_USAGE) if in_part else (EXIT_REFUSED,)
     if done.code in (EXIT_INEXACT, *refusals):
         if b"florc:" not in done.err:
             raise Wrong(f"replay exits {done.code} without a reason", _tail(done))
@@ -173,7 +185,7 @@ def _replay(program: Program, options: tuple[str, ...], runner: Runner, home: Pa
         return Verdict(outcome, options, _florc_words(done), _difference(done, want), summary)
     if done.out != want:
         raise Wrong(f"replay prints otherwise and exits {done.code}", _difference(done, want))
-    if done.code != truth.code and "--at" not in options:
+    if done.code != truth.code and not in_part:
         raise Wrong(f"replay exits {done.code}, not {truth.code}", _tail(done))
     if summary is None or summary["exact"] is not True:
         raise Wrong("replay exits as if exact, and its summary does not say so", _tail(done))
@@ -182,13 +194,19 @@ def _replay(program: Program, options: tuple[str, ...], runner: Runner, home: Pa
 
 
 def _wanted(program: Program, options: tuple[str, ...], runner: Runner, home: Path,
-            truth: Done) -> bytes | None:
-    """What the replay is to print; None where that cannot be told."""
+            truth: Done, done: Done) -> bytes | None:
+    """What the replay is to print; None where that cannot be told. done: what it did print."""
     if "--new" in options:
         return of_probes(truth.out.decode()).encode()
-    if "--at" not in options:
+    if not {"--at", "--sample"} & set(options):
         return truth.out
     marked = _plain(program, MARKED, runner, home.parent).out.decode()
+    if "--sample" in options:
+        parts = iterations(marked)
+        if parts is None:
+            return None
+        fits = is_sample(done.out.decode(), parts, int(options[options.index("--sample") + 1]))
+        return done.out if fits else "".join(parts).encode()
     text = of_iterations(marked, options[options.index("--at") + 1])
     return None if text is None else text.encode()
 
@@ -199,7 +217,8 @@ def _tail(done: Done) -> str:
 
 def _florc_words(done: Done) -> str:
     """florc's last line of reasons, without numbers and names of a program's own."""
-    lines = [line for line in done.err.decode(errors="replace").splitlines() if line.startswith("florc: ")]
+    lines = [line for line in done.err.decode(errors="replace").splitlines()
+             if line.startswith("florc: ") and not line.startswith(("florc: replayed in ", "florc: plan: "))]
     return lines[-1].removeprefix("florc: ") if lines else ""
 
 

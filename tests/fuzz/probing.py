@@ -6,6 +6,7 @@ import random
 import re
 
 from . import preamble
+from .conditions import Conditions
 from .programs import ProgramMaker
 from .statements import KEYS
 from .text import AFTER, CLOSE, OPEN, TOP, Program
@@ -13,6 +14,7 @@ from .vocabulary import shows_of
 from .writer import INDENT, Place, Point
 
 MAX_PROBES = 6
+COUNTING = re.compile(r" *for (i\d+)(?:, .*)? in (?:range|enumerate)\(")  # a loop inside others that counts
 IN_HEAD = -1  # the place behind the imports
 
 # anywhere: names that may be unbound here, and the generators' states
@@ -71,6 +73,9 @@ class Prober:
         """The program with probes, and how it is to be replayed."""
         rng = self.rng
         self.added = []
+        deep = [point for point in self.out.points if self._may_be_left(point)]
+        if deep and rng.randrange(3) == 0:
+            return self._bounded(deep, record)
         chosen = [self._point() for _ in range(rng.randrange(1, MAX_PROBES + 1))]
         wants_own = rng.randrange(6) == 0
         for number, point in enumerate(chosen):
@@ -88,6 +93,30 @@ class Prober:
             self._add(loops[0].top, loops[0].indent + 1, [f"print({TOP!r})"], "#@", first=True)
             self._add(loops[0].after, loops[0].indent, [f"print({AFTER!r}, end='')"], "#@", first=True)
             replays.append(("--at", rng.choice(("0", "1", "2", "-1", "1:3"))))
+            replays.append(("--sample", rng.choice(("2", "99"))))
+        return self._written(fixed, record, replays)
+
+    def _may_be_left(self, point: Point) -> bool:
+        """Whether the innermost loop around counts by a variable, and is no main loop."""
+        indent = point.indent * len(INDENT)
+        for line in reversed(self.out.lines[:point.at]):
+            if line.strip() and _indent(line) < indent:
+                indent = _indent(line)
+                if line.lstrip().startswith(("for ", "while ", "def ")):
+                    found = COUNTING.match(line)
+                    return found is not None and found[1] == point.names[-1]
+        return False
+
+    def _bounded(self, deep: list[Point], record: tuple[str, ...]) -> Program:
+        """The program with few probes, all of them in loops that may be left early."""
+        for point in self.rng.sample(deep, min(len(deep), self.rng.choice((1, 1, 2)))):
+            self._add(point.at, point.indent, self._conditions(point).bounded(), "#+")
+        return self._written([], record, [(), ("--new",)])
+
+    def _written(self, fixed: list[tuple[str, str, str]], record: tuple[str, ...],
+                 replays: list[tuple[str, ...]]) -> Program:
+        if any("florc.log(" in line for _, _, line in self.added):
+            self._add(IN_HEAD, 0, ["import florc"], "#+", first=True)
         helper = ["#@@@ helper.py", *preamble.HELPER.splitlines()]
         return Program(tuple(self._lines(fixed) + _with_fixed(helper, "helper.py", fixed)), record,
                        tuple(replays))
@@ -117,6 +146,10 @@ class Prober:
 
     def _probe(self, point: Point, alone: bool) -> None:
         rng = self.rng
+        if rng.randrange(10) < (6 if point.names else 1):
+            if alone and rng.randrange(8) == 0:
+                return self._disturb(point, self._conditions(point).test())
+            return self._add(point.at, point.indent, self._conditions(point).lines(), "#+")
         draw = rng.randrange(20 if alone else 19)
         if draw < 11:
             lines = [f'print("{OPEN}", {self._expression(point)}, "{CLOSE}")']
@@ -159,13 +192,21 @@ class Prober:
 
         return re.sub(r"\$[pqkios]", word, template)
 
-    def _disturb(self, point: Point) -> None:
-        """A probe that changes what it looks at, in the truth with what undoes it."""
+    def _conditions(self, point: Point) -> Conditions:
+        return Conditions(self.rng, point.names, lambda: self._expression(point))
+
+    def _disturb(self, point: Point, test: str = "") -> None:
+        """A probe that changes what it looks at, in the truth with what undoes it; test: before it."""
         kinds = [(kind, place) for place in point.places for kind in [place.kind] if kind in DISTURBING]
         kind, place = self.rng.choice([*kinds, ("", Place("bag", ""))])
         probe, save, undo = (part.replace("$p", place.expr) for part in self.rng.choice(DISTURBING[kind]))
         self._add(point.at, point.indent, [save], "#=")
-        self._add(point.at, point.indent, [f'print("{OPEN}", {probe}, "{CLOSE}")'], "#+")
+        shown = f'print("{OPEN}", {probe}, "{CLOSE}")'
+        lines = [shown]
+        if test:
+            lines = self.rng.choice((
+                [f"if {test}:", INDENT + shown], [f"if {test} and {shown} is None:", f"{INDENT}pass"]))
+        self._add(point.at, point.indent, lines, "#+")
         self._add(point.at, point.indent, [undo], "#=")
 
     def _own_state(self, chosen: list[Point]) -> bool:

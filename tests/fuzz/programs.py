@@ -27,6 +27,7 @@ SHARED = ("log = logging.getLogger('train')\n"
           "keep = types.SimpleNamespace(what=None, pair=(None, None))")
 # what no replay can put back: whoever has it in a loop runs the loop again
 SELDOM = frozenset({"memo", "weak", "generator", "patched"})
+PARAMETERS = ("n", "n", "epoch1", "i2", "x3")  # most are the names of loops elsewhere
 TORCH_SHARED = "losses, grad_total, total_seen = [], [], []"
 LOG_FORMATS = ("%(message)s", "%(lineno)d %(message)s", "%(levelname)s:%(funcName)s:%(message)s")
 
@@ -128,21 +129,28 @@ class ProgramMaker:
         out, rng, body = self.out, self.rng, self.body
         names = [place.expr for place in own if place.expr.isidentifier()]
         chosen = rng.sample(names, min(len(names), rng.randrange(3)))
-        before, counters, inside = out.rebindable, body.counters, out.inside
+        before, inside = (out.rebindable, out.counters, out.names), out.inside
         outer_state = body.caught, body.in_function
-        with out.block(header or f"def {name}(n):"):
-            body.counters, out.inside = ["n"], False
+        given = rng.choice(PARAMETERS)
+        out.counters, out.names, out.inside = [], [given, "step"], False
+        with out.block(header.replace("$", given) or f"def {name}({given}, step=0):"):
             body.caught, body.in_function = 0, True
             if chosen:
                 self._fixed(f"{outer} {', '.join(chosen)}")
-            self._fixed("n = whole(n)")
+            number = given if rng.randrange(2) else "number"  # either it keeps what it is called with, or not
+            self._fixed(f"{number} = whole({given})")
+            out.counters = [number]
+            if rng.randrange(4) == 0:
+                self._fixed(f"depth = {number}")
+                body.again = f"if depth > 2: {name}(depth % 3, step)"
             self._scratch(outer)
             out.rebindable = set(chosen)
             body.statements(rng.randrange(1, 4), 1, in_loop=False)
             if rng.randrange(2):
                 body.loop(2)
+            body.again = ""
             self._fixed(f"return {body.number()}")
-        out.rebindable, body.counters, out.inside = before, counters, inside
+        (out.rebindable, out.counters, out.names), out.inside = before, inside
         body.caught, body.in_function = outer_state
         body.functions.append(name)
 
@@ -185,7 +193,7 @@ class ProgramMaker:
                 made = self._values("self.", rng.randrange(3, 7))
             out.places = [*shared, *made]
             out.rebindable = set()
-            self._function("self.step", "", (), "def step(self, n):")
+            self._function("self.step", "", (), "def step(self, $, step=0):")
             with out.block("def fit(self, runs=1):"):
                 self._fixed(SCRATCH + ("\n" + TORCH_SCRATCH if self.torch else ""))
                 self._loops()
@@ -206,22 +214,22 @@ class ProgramMaker:
 
     def _main_loop(self) -> None:
         out, rng, body = self.out, self.rng, self.body
-        name = out.new_name("epoch")
+        name = body.loop_name("epoch")
         header, first, last = body.loop_header(name, rng.choice((3, 4, 6)))
         for line in first:
             out.emit(line)
         top = len(out.lines) + 1
         out.inside = True
+        before = out.enter(name, header)
         with out.block(header):
             for line in last:
                 out.emit(line)
-            body.counters.append(name)
             body.call()
             body.statements(rng.randrange(1, 5), 1, in_loop=True)
             if rng.randrange(6):
                 body.loop(1)
             body.statements(rng.randrange(1, 3), 1, in_loop=True)
             out.emit(f"print('{name}', {name}, {body.number()})")
-            body.counters.remove(name)
             out.inside = False
+        out.counters, out.names = before
         self.main_loops.append(MainLoop(top, len(out.lines), out.indent))

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from .vocabulary import ANY_OPS, KINDS, UNCOPIED
 from .writer import Place, Writer
 
+# what a loop may run over besides numbers
+VALUES = "(True, 2, 2.0, 'b', None, 10**20, -1, 1.5, float('nan'))"
 MAX_DEPTH = 3  # loops inside loops
 MAX_STATEMENTS = 70  # of a program's own part: more says no more, and takes longer
 TRIES = 6  # draws of a statement that may stand here, before none is written
@@ -40,38 +42,51 @@ ODD = (
     "got = sorted(trace)[:2]", "def count_up():\n    count_up.n = getattr(count_up, 'n', 0) + 1\ncount_up()")
 
 
+# how a module's names are set, where no statement names them
+IN_MODULES = ("globals()['$c'] += 1", "sys.modules[__name__].$c += 1", "__import__('__main__').$c += 1",
+              "setattr(sys.modules['__main__'], '$c', $c + 1)")
+
+
 class Body:
     """Writes statements and expressions over the places in sight.
 
-    functions: names of the program's functions that take one number and give one. counters: names of the
-    loops' counting variables in sight. caught: how many try statements are around. in_function: whether a
-    return may stand here.
+    functions: names of the program's functions that take one number or two and give one. caught: how many try
+    statements are around. in_function: whether a return may stand here. again: a call of the function being
+    written, for one of its loops.
     """
 
     def __init__(self, out: Writer) -> None:
         self.out = out
         self.rng = out.rng
         self.functions: list[str] = []
-        self.counters: list[str] = []
         self.left = MAX_STATEMENTS
         self.caught = 0
         self.in_function = False
+        self.again = ""
+        self._used: list[str] = []  # names of loops so far
+        self._by_hand: set[str] = set()  # those that end a while loop
 
     # -- expressions
     def number(self, depth: int = 0) -> str:
         rng = self.rng
         draw = rng.randrange(8)
         if draw < 2 or depth > 1:
-            return rng.choice(["1", "2", "0.5", "3.25", str(rng.randrange(20)), *self.counters])
+            return rng.choice(["1", "2", "0.5", "3.25", str(rng.randrange(20)), *self.out.counters])
         if draw < 6 and self.out.places:
             place = rng.choice(self.out.places)
             return self.fill(rng.choice(KINDS[place.kind].reads), place, depth + 1)
         if draw == 6 and self.functions:
-            return f"{rng.choice(self.functions)}({self.number(depth + 1)})"
+            return self.called(self.number(depth + 1))
         return f"({self.number(depth + 1)} {rng.choice('+-*')} {self.number(depth + 1)})"
 
+    def called(self, argument: str) -> str:
+        """A call of one of the program's functions."""
+        more = self.rng.choice(self.out.counters) if self.out.counters and self.rng.randrange(3) == 0 else ""
+        return f"{self.rng.choice(self.functions)}({argument}{more and ', ' + more})"
+
     def small(self) -> str:
-        return self.rng.choice([str(self.rng.randrange(1, 7)), *[f"({name} % 5)" for name in self.counters]])
+        counted = [f"({name} % 5)" for name in self.out.counters]
+        return self.rng.choice([str(self.rng.randrange(1, 7)), *counted])
 
     def fill(self, template: str, place: Place | None = None, depth: int = 0) -> str:
         """The template with its words filled in."""
@@ -108,8 +123,7 @@ class Body:
 
     def call(self) -> None:
         if self.functions and self.rng.randrange(3):
-            name = self.rng.choice(self.functions)
-            self.out.emit(self.rng.choice(("", "value = ")) + f"{name}({self.number()})")
+            self.out.emit(self.rng.choice(("", "value = ")) + self.called(self.number()))
         else:
             self.out.emit(self.fill("work($i)"))
 
@@ -146,9 +160,18 @@ class Body:
         self.out.emit(self.fill(f"if $n > {self.rng.choice((3, 20, 60))}: {self.rng.choice(ways)}"))
 
     def odd(self) -> None:
-        text = self.fill(self.rng.choice(ODD))
+        rebinds = self.out.counters and self.rng.randrange(6) == 0
+        text = self._rebinding() if rebinds else self.fill(self.rng.choice(ODD))
         if self.out.may_bind(text):
             self.out.emit(text)
+
+    def _rebinding(self) -> str:
+        """Let a loop's variable grow in the loop's body: a while loop ends all the same."""
+        way = "global" if self.out.rebindable is None else "nonlocal"
+        ways = ("$c += 1", "if $i > 3: $c += 2", "bag.append(($c := $c + 1))", "($c, got) = ($c + 1, $c)",
+                f"def later():\n    {way} $c\n    $c += 1\nlater()",
+                *(IN_MODULES if way == "global" else ()))
+        return self.fill(self.rng.choice(ways).replace("$c", self.rng.choice(self.out.counters)))
 
     def branch(self, depth: int, in_loop: bool) -> None:
         out, rng = self.out, self.rng
@@ -209,33 +232,53 @@ class Body:
     def loop(self, depth: int) -> None:
         """A loop inside others, or of a function."""
         out, rng = self.out, self.rng
-        name = out.new_name("i")
-        header, first, last = self.loop_header(name, rng.choice((2, 3, 5, 9)))
+        name = self.loop_name()
+        header, first, last = self.loop_header(name, rng.choice((2, 3, 5, 9, 9)))
         for line in first:
             out.emit(line)
+        before = out.enter(name, header)
         with out.block(header):
             for line in last:
                 out.emit(line)
-            self.counters.append(name)
+            if self.again and rng.randrange(2):
+                out.emit(self.again)
+                self.again = ""
             if rng.randrange(5):
                 self.call()
             self.statements(rng.randrange(1, 4), depth + 1, in_loop=True)
-            self.counters.remove(name)
+        out.counters, out.names = before
         if rng.randrange(7) == 0:
             self.clause("else:", depth, in_loop=False)
+
+    def loop_name(self, stem: str = "i") -> str:
+        """A name for a loop: seldom that of another one, which may be around this one."""
+        ends = self._by_hand & set(self.out.counters)
+        free = [name for name in self._used if name not in ends]
+        if free and self.rng.randrange(7) == 0:
+            return self.rng.choice(free)
+        self._used.append(self.out.new_name(stem))
+        return self._used[-1]
 
     def loop_header(self, name: str, turns: int) -> tuple[str, list[str], list[str]]:
         """(the header, lines before it, lines at its top); the name is a counting variable."""
         other = self.out.new_name("x")
         forms: list[tuple[str, list[str], list[str]]] = [
-            (f"for {name} in range({turns}):", [], []),
-            (f"for {name} in range({turns}):", [], []),
+            *[(f"for {name} in range({turns}):", [], [])] * 5,
             (f"for {name}, {other} in enumerate('abcdefghi'[:{turns}]):", [], []),
             (f"while {name} < {turns}:", [f"{name} = 0"], [f"{name} += 1"]),
             ("while True:", [f"{name} = 0"], [f"{name} += 1", f"if {name} > {turns}: break"]),
             (f"for {name} in itertools.count():", [], [f"if {name} >= {turns}: break"]),
             (f"for {name}, {other} in zip(range({turns}), numbers_from(2)):", [], []),
             (f"for {name} in list(range({turns})):", [], []),
+            (f"for {name} in range(1, {turns} + 1):", [], []),
+            (f"for {name} in range(0, 2 * {turns}, 2):", [], []),
+            (f"for {name} in range({turns}, 0, -1):", [], []),
+            (f"for {name} in reversed(range({turns})):", [], []),
+            (f"for {name}, {other} in enumerate({VALUES}[:{turns}]):", [], []),
+            (f"for {other}, {name} in enumerate(range({turns}, 0, -1)):", [], []),
+            (f"for {name}, {other} in enumerate(range({turns}), 2):", [], []),
+            (f"for {name}, ({other}, _) in enumerate(zip(range({turns}), 'abcdefghi')):", [], []),
+            (f"for {name}, {name} in zip('abcdefghi', range({turns})):", [], []),
             (f"for {name} in itertools.islice(numbers_from(0), {turns}):", [], []),
             (f"for {name} in (v for v in range({turns})):", [], []),
             (f"for {name}, *{other} in [(v, v * v, v) for v in range({turns})]:", [], []),
@@ -245,4 +288,7 @@ class Body:
                 forms.append((f"for {name}, {other} in zip(range({turns}), {place.expr}):", [], []))
             elif place.kind == "loader":
                 forms.append((f"for {name}, {other} in enumerate({place.expr}):", [], []))
-        return self.rng.choice(forms)
+        form = self.rng.choice(forms)
+        if form[1]:
+            self._by_hand.add(name)
+        return form

@@ -7,6 +7,7 @@ becomes a file of tests/fuzz/corpus.
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from tests.warm import NUMPY, TORCH, Warm
 from .oracle import REFUSED, RESTARTED, RIGHT, TOLD, VOID, WRONG, check
 from .probing import Prober
 from .programs import ProgramMaker
-from .text import EDITED, MARKED, RECORDED, TRUTH, Program, of_iterations, of_probes, parse
+from .text import EDITED, MARKED, RECORDED, TRUTH, Program, is_sample, of_iterations, of_probes, parse
 
 pytestmark = pytest.mark.program
 
@@ -130,3 +131,24 @@ def test_what_probes_print_and_what_iterations_print_is_cut_out_of_the_truth() -
     assert [of_iterations(text, spec) for spec in ("0", "-1", "0:2", "5")] == [
         "b <P 1 P>\n", "c<P 2\n3 P>\n", "b <P 1 P>\nc<P 2\n3 P>\n", None]
     assert of_iterations("\x01\nb\n", "0") is None
+
+
+def test_a_sample_is_some_iterations_in_their_order_and_all_in_which_a_probe_spoke_where_all_may_be() -> None:
+    parts = ["a\n", "b <P 1 P>\n", "", "c\n"]
+    for text in ("a\nc\n", "b <P 1 P>\n", "", "b <P 1 P>\nc\n"):
+        assert is_sample(text, parts, 2)
+    for text in ("a\nb <P 1 P>\nc\n", "c\na\n", "b\n", "a\na\n"):
+        assert not is_sample(text, parts, 2)
+    assert is_sample("b <P 1 P>\n", parts, 9)
+    assert not is_sample("a\n", parts, 9)
+
+
+def test_a_good_share_of_the_probes_are_conditions_over_names_in_sight() -> None:
+    tests = [test for number in range(60) for test in _added_tests(_program(number))]
+    assert len(tests) > 60
+    assert sum("florc.log(" in line for number in range(60) for line in _program(number).lines) > 6
+    assert sum(bool(re.search(r"\b(epoch|i|x)\d+\b", test)) for test in tests) > len(tests) / 2
+
+
+def _added_tests(program: Program) -> list[str]:
+    return [line for line in program.lines if line.lstrip().startswith("if ") and line.endswith("#+")]

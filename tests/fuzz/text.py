@@ -91,10 +91,27 @@ def of_iterations(text: str, spec: str) -> str | None:
 
     None where its loop was not left through its end, or has no such iterations.
     """
-    if AFTER not in text:
+    parts = iterations(text)
+    if parts is None:
         return None
-    parts = text.split(AFTER)[0].split(TOP + "\n")[1:]
     first, colon, last = spec.partition(":")
     start = int(first) + (len(parts) if first.startswith("-") else 0)
     chosen = parts[start : int(last)] if colon else parts[start : start + 1]
     return "".join(chosen) if chosen else None
+
+
+def iterations(text: str) -> list[str] | None:
+    """What the marked version printed in each iteration; None where its loop was not left through its end."""
+    return text.split(AFTER)[0].split(TOP + "\n")[1:] if AFTER in text else None
+
+
+def is_sample(got: str, parts: list[str], size: int) -> bool:
+    """Whether a text is that of so many iterations or less, in their order.
+
+    Where all could be among them, none may be missing in which a probe printed.
+    """
+    ends = {(0, 0)}  # (how far in the text, of how many iterations)
+    for part in parts:
+        taken = {(at + len(part), count + 1) for at, count in ends if got.startswith(part, at)}
+        ends = taken | (set() if OPEN in part and size >= len(parts) else ends)
+    return any(at == len(got) and count <= size for at, count in ends)

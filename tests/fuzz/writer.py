@@ -23,20 +23,22 @@ class Place:
 class Point:
     """Where a probe may stand: before line `at`, with the places it may look at.
 
-    inside: in a main loop. module: at the module's own level.
+    inside: in a main loop. names: the variables of the loops around, and the parameters of the function.
     """
 
     at: int
     indent: int
     places: tuple[Place, ...]
     inside: bool
+    names: tuple[str, ...] = ()
 
 
 @dataclass
 class Writer:
     """The lines so far, and what is in sight.
 
-    rebindable: the places' bare names that may be bound anew here; None: all of them.
+    rebindable: the places' bare names that may be bound anew here; None: all of them, at module level.
+    counters: the counting variables in sight. names: what a probe's test may ask for besides.
     """
 
     rng: random.Random
@@ -46,6 +48,8 @@ class Writer:
     points: list[Point] = field(default_factory=list)
     rebindable: set[str] | None = None
     inside: bool = False
+    counters: list[str] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
     count: int = 0
 
     def emit(self, text: str, *, probe_after: bool = True) -> None:
@@ -55,7 +59,8 @@ class Writer:
             self._point()
 
     def _point(self) -> None:
-        self.points.append(Point(len(self.lines), self.indent, tuple(self.places), self.inside))
+        self.points.append(Point(len(self.lines), self.indent, tuple(self.places), self.inside,
+                                 (*self.names, *self.counters)))
 
     @contextmanager
     def block(self, header: str) -> Iterator[None]:
@@ -70,6 +75,15 @@ class Writer:
         self.indent -= 1
         self.places = places
         self._point()
+
+    def enter(self, name: str, header: str) -> tuple[list[str], list[str]]:
+        """Have a loop's variables in sight; what was before, to be put back behind it."""
+        before = list(self.counters), list(self.names)
+        self.counters.append(name)
+        target = ast.parse(header + " pass").body[0]
+        if isinstance(target, ast.For):
+            self.names += sorted(bound_names(ast.unparse(target.target) + " = 0") - {name})
+        return before
 
     def new_name(self, stem: str) -> str:
         self.count += 1
