@@ -68,7 +68,7 @@ def test_florc_records_and_replays(warm: Warm, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(LOOP + "    print(step, vars(meter))\n")
     truth = warm.run(["train.py"], tmp_path)
     summary = tmp_path / "summary.json"
-    replay = warm.run(["-m", "florc", "replay", "--summary", str(summary), "train.py"], tmp_path)
+    replay = warm.run(["-m", "florc", "replay", "-q", "--summary", str(summary), "train.py"], tmp_path)
     assert (replay.code, replay.out, replay.err) == (0, truth.out, b"")
     assert json.loads(summary.read_text())["blocks"]["skipped"] > 0
 

@@ -1,10 +1,11 @@
 """A Ray cluster of two nodes on this machine, while standard input is open; `kill` ends the second."""
 
 import sys
+from typing import Any
 
 from ray.cluster_utils import Cluster
 
-NODE = {"num_cpus": 1, "object_store_memory": 80_000_000}
+NODE: dict[str, Any] = {"num_cpus": 1, "object_store_memory": 80_000_000}
 
 cluster = Cluster(initialize_head=True, head_node_args={**NODE, "include_dashboard": False})
 second = cluster.add_node(**NODE)

@@ -93,7 +93,7 @@ def test_an_exported_run_comes_back_without_a_question(mine, other):
     done = other.florc("runs", "import", "../../one.tar")
     assert (done.code, done.out) == (0, b"")
     assert b"imported one; to replay it: florc replay --run one train.py" in done.err
-    done = other.florc("replay", "--summary", "s.json", "train.py")
+    done = other.florc("replay", "-q", "--summary", "s.json", "train.py")
     assert (done.code, done.out.decode(), done.err) == (0, wanted, b"")
     assert not (other.home / "state.json").exists()
     summary = json.loads((other.home / "s.json").read_text())
@@ -108,12 +108,12 @@ def test_a_foreign_run_is_refused_and_says_why_and_comes_in_on_request(mine, oth
     for words in ["one says that", "pickles", "nothing was imported", hint]:
         assert words.encode() in done.err
     assert not any((other.home / ".florc" / "runs").iterdir())
-    assert other.florc("replay", "train.py").code == 69
+    assert other.florc("replay", "-q", "train.py").code == 69
 
     done = other.florc("runs", "import", "--trust", "../../one.tar")
     assert done.code == 0
     wanted = other.plain()
-    done = other.florc("replay", "train.py")
+    done = other.florc("replay", "-q", "train.py")
     assert (done.code, done.out.decode(), done.err) == (0, wanted, b"")
     shown = json.loads(other.florc("runs", "show", "--json", "one").out)
     assert shown["imported_from"]["trusted"] is True
@@ -156,7 +156,7 @@ def test_a_program_that_lies_elsewhere_is_found_here(mine, other, tmp_path):
     assert mine.florc("runs", "export", "far", "-o", "../far.tar", FLORC_DIR=store).code == 0
     wanted = other.plain()
     assert other.florc("runs", "import", "--trust", "../../far.tar").code == 0
-    assert other.florc("replay", "train.py").out.decode() == wanted
+    assert other.florc("replay", "-q", "train.py").out.decode() == wanted
     other.script.rename(other.home / "other.py")
     done = other.florc("runs", "import", "--trust", "--name", "b", "--script", "other.py", "../../far.tar")
     assert b"florc replay --run b other.py" in done.err
@@ -169,7 +169,7 @@ def test_a_project_that_has_moved_is_replayed_where_it_lies_now(mine, tmp_path):
     mine.script.write_text(PROBED)
     wanted = mine.plain()
     mine.home = mine.home.rename(tmp_path / "moved")
-    done = mine.florc("replay", "train.py")
+    done = mine.florc("replay", "-q", "train.py")
     assert (done.code, done.out.decode(), done.err) == (0, wanted, b"")
 
 
@@ -184,7 +184,7 @@ def test_a_killed_run_is_shared_as_far_as_it_came(mine, other):
     wanted = other.plain()
     assert mine.florc("runs", "export", "dead", "-o", "../dead.tar").code == 0
     assert other.florc("runs", "import", "--trust", "../../dead.tar").code == 0
-    done = other.florc("replay", "train.py")
+    done = other.florc("replay", "-q", "train.py")
     assert done.code == 0 and b"the replay ends there" in done.err
     assert wanted.startswith(done.out.decode()) and "epoch 2" in done.out.decode()
 
@@ -231,7 +231,7 @@ def test_what_is_damaged_stays_out_and_every_replay_tells_of_it(mine, other, tmp
     assert done.code == 65
     assert words in done.err
     wanted = other.plain()
-    done = other.florc("replay", "train.py")
+    done = other.florc("replay", "-q", "train.py")
     assert done.code == code
     assert wanted.startswith(done.out.decode()) and done.out
     assert code == 65 or done.out.decode() == wanted

@@ -158,7 +158,7 @@ class Bench:
         return done, shows or not count.exists() or int(count.read_text()) >= at
 
     def replay(self, *options: str, world: Mapping[str, Any] | None = None, **more: Any) -> Outcome:
-        return self.do("-m", "florc", "replay", *options, "train.py", world=world, **more)
+        return self.do("-m", "florc", "replay", "-q", *options, "train.py", world=world, **more)
 
     def truth(self, version: str = "train.py", *args: str) -> Outcome:
         """What plain Python makes of a version of the program."""

@@ -30,7 +30,7 @@ from .bench import (
 DENSE = ("--overhead", "1")
 VERSIONS = ("outer.py", "inner.py")
 RECORD = ("-m", "florc", "record", *DENSE, "train.py")
-REPLAY = ("-m", "florc", "replay", "train.py")
+REPLAY = ("-m", "florc", "replay", "-q", "train.py")
 
 
 def two_records(bench: Bench, chance: Random) -> str:
@@ -108,7 +108,7 @@ def record_while_replaying(bench: Bench, chance: Random) -> str:
     """A record of the same script while its run is replayed."""
     bench.lay()
     _same(bench.record(options=("--name", "first")), bench.truth(), "record")
-    replay = bench.command("-m", "florc", "replay", "--run", "first", "train.py")
+    replay = bench.command("-m", "florc", "replay", "-q", "--run", "first", "train.py")
     time.sleep(chance.uniform(0, 0.6))
     record = bench.command(*RECORD)
     for done, what in [(ended(replay), "replay"), (ended(record), "record")]:

@@ -57,7 +57,7 @@ def kill_replay(bench: Bench, chance: Random) -> str:
     version = chance.choice(VERSIONS)
     bench.put(version)
     before = bench.files()
-    process = bench.command("-m", "florc", "replay", "train.py")
+    process = bench.command("-m", "florc", "replay", "-q", "train.py")
     done = killed_after(process, chance.uniform(0.2, 1.5) * bench.seconds())
     truth = bench.truth(version).out
     check(truth.startswith(done.out), f"printed {done.out[-200:]!r}")
@@ -74,9 +74,8 @@ def interrupt_replay(bench: Bench, chance: Random) -> str:
     version = chance.choice(VERSIONS)
     bench.put(version)
     number = chance.choice([signal.SIGINT, signal.SIGINT, signal.SIGTERM])
-    done = killed_after(
-        bench.command("-m", "florc", "replay", "train.py"), chance.uniform(0.2, 1.5) * bench.seconds(), number
-    )
+    replay = bench.command("-m", "florc", "replay", "-q", "train.py")
+    done = killed_after(replay, chance.uniform(0.2, 1.5) * bench.seconds(), number)
     check(done.code in (0, -number), f"exits {done.code}: {done.err[-SHOWN:]}")
     check(bench.truth(version).out.startswith(done.out), f"printed {done.out[-200:]!r}")
     check(not OWN_FRAME.search(done.err), f"a traceback of florc's own: {done.err[-SHOWN:]}")

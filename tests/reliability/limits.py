@@ -17,7 +17,7 @@ DENSE = ("--overhead", "1")
 VERSIONS = ("outer.py", "inner.py")
 MIB = 1 << 20
 RECORD = ("-m", "florc", "record", *DENSE, "train.py")
-REPLAY = ("-m", "florc", "replay", "train.py")
+REPLAY = ("-m", "florc", "replay", "-q", "train.py")
 
 
 def memory(bench: Bench, chance: Random) -> str:

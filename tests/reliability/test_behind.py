@@ -37,5 +37,5 @@ def test_a_slow_disk_costs_checkpoints_and_no_wrong_line(tmp_path, monkeypatch):
     assert later and all(read.events[event[1]][0] in ("I", "X") for event in later)
     script.write_text(PROGRAM + "    print(float(weights.min()))\n")
     truth = bench.do("train.py")
-    replay = bench.do("-m", "florc", "replay", "train.py")
+    replay = bench.do("-m", "florc", "replay", "-q", "train.py")
     assert (replay.code, replay.out) == (0, truth.out), replay.err
