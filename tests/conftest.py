@@ -20,6 +20,8 @@ def key_file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="session", autouse=True)
 def interruptible() -> None:
-    """A job that a script has put in the background ignores Ctrl-C, and so would every program it runs."""
+    """A job in the background ignores Ctrl-C, one under nohup a hangup; so would what it runs."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)

@@ -281,8 +281,8 @@ def test_runs_go_by_number_age_and_size(home, gc, capfd):
     assert gc("--older-than", "35d")[0].startswith("removed run b of b.py: 40 days old (")
     assert names(home) == ["c", "d"]
     size = sum(path.stat().st_size for path in home.rglob("*") if path.is_file())
-    assert gc("--max-size", str(size)) == ["0 bytes freed"]
-    assert gc("--max-size", str(size - 1))[0].startswith("removed run c of a.py: the oldest, while")
+    assert gc("--max-size", f"{size} B") == ["0 bytes freed"]
+    assert gc("--max-size", f"{size - 1} B")[0].startswith("removed run c of a.py: the oldest, while")
     assert cli.main(["runs", "gc", "--max-size", "1KiB", "--keep", "1"]) == 0
     out, err = capfd.readouterr()
     assert out == "0 bytes freed\n" and err.startswith("florc: the store has ") and "more than 1.0 kB" in err
@@ -294,7 +294,7 @@ def test_garbage_counts_before_runs_do(home, gc):
     recorded(home, "a", 3, killed=True)
     recorded(home, "b", 2)
     size = sum(path.stat().st_size for path in home.rglob("*") if path.is_file())
-    assert gc("--max-size", str(size - 4000))[-1] == "5.0 kB freed"
+    assert gc("--max-size", f"{size - 4000} B")[-1] == "5.0 kB freed"
     assert names(home) == ["a", "b"]
 
 
