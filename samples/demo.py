@@ -53,8 +53,8 @@ def main() -> int:
         shutil.copyfile(HERE / SAMPLE, home / SAMPLE)
         plain, plain_s = step("1. Training as always, under plain Python",
                               sys.executable, SAMPLE, *ARGS, cwd=home)
-        recorded, record_s = step("2. The same under `florc record`",
-                                  *FLORC, "record", SAMPLE, *ARGS, cwd=home)
+        recorded, record_s = step("2. The same under `florc record`, keeping every checkpoint",
+                                  *FLORC, "record", "--overhead", "1", SAMPLE, *ARGS, cwd=home)
 
         show_diff(HERE / SAMPLE, HERE / PROBED)
         shutil.copyfile(HERE / PROBED, home / SAMPLE)
