@@ -41,6 +41,13 @@ def store_folder(option: str | None) -> Path:
     return Path(name).absolute()
 
 
+def store_above(store: Path) -> Path | None:
+    """The nearest store in a folder above, where `store` is the default one and is not there."""
+    if store.name != STORE_NAME or store.exists():
+        return None
+    return next((above / STORE_NAME for above in store.parent.parents if (above / STORE_NAME).is_dir()), None)
+
+
 def prepare_store(store: Path) -> None:
     """Create the store, private, with its own .gitignore; raise OSError where that fails."""
     private.make_folder(store)

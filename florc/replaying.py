@@ -27,6 +27,7 @@ from . import (
     overlays,
     planning,
     progress,
+    project,
     reaching,
     relocating,
     remote,
@@ -218,7 +219,9 @@ def _find(options: ReplayOptions, store: Path, beside: Path) -> runs.Run:
         name = script_id(target, beside)
         return runs.newest(store, name, module=target.is_module, rank=environment.rank())
     except StoreError as error:
-        raise FlorcError(error.message, hint=error.hint, exit_code=EXIT_REFUSED) from None
+        above = project.store_above(store)
+        hint = error.hint if above is None else f"there is {above}: replay in the folder where you recorded"
+        raise FlorcError(error.message, hint=hint, exit_code=EXIT_REFUSED) from None
 
 
 def prepare(run: runs.Run, folder: str, options: ReplayOptions, beside: Path) -> Prepared:

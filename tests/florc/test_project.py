@@ -9,7 +9,7 @@ import sysconfig
 import pytest
 
 import florc
-from florc.project import Project, git_root
+from florc.project import Project, git_root, store_above
 
 HOME = "/home/me/repo"
 PROJECT = Project(folder=f"{HOME}/scripts", root=HOME, include=frozenset({"friend"}))
@@ -64,3 +64,12 @@ def test_the_git_root_is_found_upwards(tmp_path):
     (tmp_path / "a" / ".git").write_text("gitdir: elsewhere\n")
     assert git_root(str(tmp_path / "a" / "b")) == str(tmp_path / "a")
     assert sys.prefix not in Project.of(str(tmp_path / "a" / "b")).root
+
+
+def test_the_store_of_a_folder_above_is_found_where_there_is_none(tmp_path):
+    (tmp_path / ".florc").mkdir()
+    below = tmp_path / "a" / "b"
+    below.mkdir(parents=True)
+    assert store_above(below / ".florc") == tmp_path / ".florc"
+    assert store_above(tmp_path / ".florc") is None
+    assert store_above(below / "elsewhere") is None
