@@ -25,10 +25,7 @@ def keep(run: Run, tally: Tally, replay: str) -> None:
     if not tally.noted:
         return
     when = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    rows = [
-        Answer(replay, one.at, one.file, one.line, one.name, one.value, one.note, one.context)
-        for one in tally.noted
-    ]
+    rows = [Answer(**vars(one), replay=replay) for one in tally.noted]
     try:
         answers.keep(run.folder, run.seal, Replay(replay, when, not tally.problems), rows)
     except OSError as error:

@@ -14,7 +14,7 @@ from .runtime import runs as recorded
 def logs(
     run: str | None = None, *, long: bool = False, source: str | None = None, store: str | None = None
 ) -> Any:
-    """What a run (default: the newest) and its replays have noted, as a data frame.
+    """What a run (default: that recorded or noted in last) and its replays have noted, as a data frame.
 
     The variables of loops come first, the outermost loop's before those of the loops in it; then a column for
     each name, that of a replay's values called `NAME@replay` where there are recorded ones too. long: one row

@@ -109,7 +109,7 @@ def _reckoned(plan: Plan) -> str:
 
 # -- for programs ---------------------------------------------------------------------------
 def as_json(plans: Sequence[Plan], run: str, script: str, flaws: Sequence[str]) -> str:
-    """One object; README tells its keys."""
+    """One object; docs/replay.md tells its keys."""
     shares = [_plain(plan) for plan in plans]
     whole = {"run": run, "script": script, "estimate": round(seconds(plans), 4), "flaws": list(flaws)}
     return json.dumps({**whole, **(shares[0] if len(shares) == 1 else {"workers": shares})})

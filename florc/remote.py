@@ -12,7 +12,6 @@ import fcntl
 import hashlib
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -73,6 +72,8 @@ def _copy_of(url: str) -> Path:
 
 def _fetch(url: str, what: str, folder: Path, run: str) -> None:
     """Let another process fetch; what it says is passed on."""
+    import subprocess  # no replay of a store on this machine should load it
+
     words = [sys.executable, "-m", "florc.fetching", url, what, str(folder), run]
     done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False)
     if done.returncode:

@@ -32,10 +32,8 @@ from . import (
     relocating,
     remote,
     runner,
-    searching,
     selection,
     shares,
-    spreading,
     startup,
     summary,
     trust,
@@ -169,8 +167,14 @@ def _check_inputs(share: shares.Share, prepared: Prepared) -> None:
 def _by_others(prepared: Prepared, options: ReplayOptions, clock: summary.Clock) -> int | None:
     """Let other processes do it, if that was asked for and gains something; None otherwise."""
     if options.first_difference:
+        from . import searching
+
         return searching.search(prepared, options, clock)
-    return spreading.spread(prepared, options, clock) if options.spreads else None
+    if not options.spreads:
+        return None
+    from . import spreading
+
+    return spreading.spread(prepared, options, clock)
 
 
 def _overlay() -> Path:
@@ -190,6 +194,8 @@ def _is_silent(options: ReplayOptions, share: shares.Share | None) -> bool:
 
 def _show(prepared: Prepared, options: ReplayOptions, clock: summary.Clock) -> int:
     """Print the plan on standard output; 65 if the record is not whole."""
+    from . import spreading
+
     run = prepared.run
     parts = spreading.windows(prepared, options.workers or 1) or [prepared.window]
     plans = prepared.plans(parts, clock.seconds(), options.rerun)
@@ -392,6 +398,8 @@ class _Replay:
         if self._bar is not None:
             self._bar.clear()
         file = self._options.summary if self._share is None else self._share.summary
+        if self._share is None and self._prepared.window.inner and not (tally.shown or tally.noted):
+            tally.notes.append("no added line printed in those iterations of loops inside that --at names")
         if tally.noted and self._prepared.url:
             messages.say(f"what the added lines have noted is not kept: {self._prepared.url} is only read")
         elif not self._options.rerun:

@@ -56,8 +56,6 @@ def report(
         estimate: the seconds that the plan had expected.
     """
     tally.notes += prepared.unreached()
-    if prepared.window.inner and not tally.fired:
-        tally.notes.append("no added line ran in those iterations of loops inside that --at names")
     for note in tally.notes:
         messages.say(note)
     for problem in tally.problems[:MAX_TOLD]:

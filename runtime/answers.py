@@ -27,22 +27,16 @@ from . import description, private
 from .events import is_answer, is_replay
 from .plain import text
 from .seal import MAC_CHARS, Seal
+from .tally import NotedValue
 
 NAME = "answers.jsonl"
 
 
 @dataclass(frozen=True)
-class Answer:
-    """One value."""
+class Answer(NotedValue):
+    """One value, and the replay that noted it."""
 
     replay: str
-    at: int
-    file: str
-    line: int
-    name: str
-    value: Any
-    note: str
-    context: list[list[Any]]
 
     @property
     def key(self) -> tuple[str, str]:
@@ -107,11 +101,16 @@ def _parsed(body: bytes) -> Answers:
     except (ValueError, RecursionError):
         events = [[]]
     replays = [Replay(*event[1:4]) for event in events if is_replay(event)]
-    rows = [Answer(*event[1:9]) for event in events if is_answer(event)]
+    rows = [_answer(*event[1:9]) for event in events if is_answer(event)]
     known = {one.id for one in replays}
     if len(replays) + len(rows) < len(events) or any(row.replay not in known for row in rows):
         return Answers(damage=f"{NAME} holds what is no answer")
     return Answers(tuple(replays), tuple(rows))
+
+
+def _answer(replay: str, *noted: Any) -> Answer:
+    at, file, line, name, value, note, where = noted
+    return Answer(at, file, line, name, value, note, where, replay)
 
 
 def write(folder: Path, seal: Seal, answers: Answers) -> None:

@@ -669,7 +669,7 @@ class Replayer:
         """Text that the program now writes: a probe's goes out, the rest as it was recorded."""
         if self.ahead:
             return
-        if self.failed:
+        if self.failed and fd == 2:
             self._emit(fd, text)
             return
         frame = sys._getframe(2)
@@ -790,6 +790,7 @@ class Replayer:
 
     def _out(self, fd: int, text: str) -> None:
         if self.showing and not self.wish.silent:
+            self.tally.shown = True
             self._emit(fd, text)
 
     def clock(self, name: str, value: Any, frame: Any) -> Any:

@@ -33,6 +33,7 @@ class Tally:
     blocks_left: int = 0  # of these, such as were left where nothing more could show
     fired: dict[tuple[str, int], int] = field(default_factory=dict)
     noted: list[NotedValue] = field(default_factory=list)
+    shown: bool = False  # something was printed
     state_compared: int = 0
     state_equal: int = 0
     output_compared: int = 0

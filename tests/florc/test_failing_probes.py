@@ -51,6 +51,26 @@ def test_one_that_raises_in_a_function_is_told_by_its_own_line(recorded):
     assert "train.py:5, an added line, raised AttributeError" in done.err
 
 
+def test_what_the_program_prints_on_its_way_out_is_no_line_of_the_probes(tmp_path):
+    text = "import atexit\natexit.register(print, 'bye')\n" + PROGRAM
+    lay(tmp_path, {"train.py": text})
+    assert florc(tmp_path, "record", "-q", "--overhead", "1", "train.py").out.endswith("bye\n")
+    lay(tmp_path, {"train.py": text.replace(*OUTER)})
+    assert florc(tmp_path, "replay", "--new", "train.py").out == ""
+    assert florc(tmp_path, "replay", "train.py").out == "epoch 0 0\nepoch 1 3\nbye\n"
+
+
+def test_inner_iterations_without_an_added_line_are_told(tmp_path):
+    text = "def times(a, b):\n    return a * b\n\n" + PROGRAM.replace("epoch * step", "times(epoch, step)")
+    lay(tmp_path, {"train.py": text})
+    assert florc(tmp_path, "record", "-q", "--overhead", "1", "train.py").code == 0
+    call = "    got = train(epoch)\n"
+    lay(tmp_path, {"train.py": text.replace(call, call + "    print('added')\n")})
+    done = florc(tmp_path, "replay", "-q", "--at", "2, step=1", "train.py")
+    assert (done.code, done.out) == (0, "")
+    assert "no added line printed in those iterations" in done.err
+
+
 def test_an_error_that_the_record_had_stays_what_it_was(tmp_path):
     ends = PROGRAM + "raise ValueError(got)\n"
     lay(tmp_path, {"train.py": ends})

@@ -24,7 +24,7 @@ def test_answers_stand_where_the_replay_was_in_the_recorded_run():
         return ["v", "t.py", 4, "loss", number, "", [["epoch", epoch]]]
 
     events: list[list[Any]] = [["L", "a"], value(0.5, 0), ["w", 1, "t.py", 5, "x", 0], value(0.25, 1)]
-    noted = [Answer("r", at, "t.py", 6, "w", at, "", [["epoch", 9]]) for at in (1, 2, 4)]
+    noted = [Answer(at, "t.py", 6, "w", at, "", [["epoch", 9]], "r") for at in (1, 2, 4)]
     found = rows_of(events, Answers((Replay("r", "now", False),), tuple(noted)))
     assert [(one.source, one.value, one.exact) for one in found] == [
         ("replay", 1, False), ("record", 0.5, True), ("replay", 2, False), ("record", 0.25, True),

@@ -15,7 +15,7 @@ SEAL, OTHER = Seal(b"a" * 32), Seal(b"b" * 32)
 
 
 def answer(replay: str, name: str, value: object, epoch: int | None = None, at: int = 0) -> Answer:
-    return Answer(replay, at, "train.py", 3, name, value, "", [] if epoch is None else [["epoch", epoch]])
+    return Answer(at, "train.py", 3, name, value, "", [] if epoch is None else [["epoch", epoch]], replay)
 
 
 def after(*replays: tuple[str, bool, list[Answer]]) -> Answers:
