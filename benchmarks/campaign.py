@@ -1,4 +1,4 @@
-"""Which runs are made, in which order: recordings paired and interleaved, then replays against the truth.
+"""Which runs are made, in which order: recordings, each beside a plain run, then replays against the truth.
 
 Every run becomes one row of the results, written as it ends; one that printed what it should not have
 says so.
@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from . import checking, environments, florc_runs, variants
+from . import checking, environments, florc_runs, measuring, variants
 from .catalog import PAPER, Workload
 from .checking import Verdict
 from .desk import BENCH, Desk
@@ -71,14 +71,20 @@ def quarters(memory: Iterable[float]) -> list[float]:
     return [max(samples[i * size:(i + 1) * size]) for i in range(_QUARTERS)] if size else []
 
 
+# what is measured, and what to do with what it used
+Work = tuple[Callable[[], Usage], Callable[[Usage], None]]
+# where a recording runs, with which arguments, and what to look at when it has ended
+Recording = tuple[Desk, tuple[str, ...], Callable[[Usage], tuple[Verdict, dict[str, Any]]]]
+
+
 @dataclass
 class Campaign:
     """All runs of one workload.
 
     Args:
-        pairs: how often plain and `florc record` run, in turns.
-        manual: how often saving by hand runs among them.
-        replays: rounds of floor, loading and `florc replay`.
+        pairs: how often `florc record` runs, beside a plain run.
+        manual: how often saving by hand does.
+        replays: rounds of floor beside `florc replay`, and of loading.
     """
 
     log: Log
@@ -90,7 +96,7 @@ class Campaign:
     replays: int
     say: Callable[[str], None]
     chosen: frozenset[str] = frozenset()  # variants to run; empty: all
-    peers: int = 0  # how often each other recorder that is installed runs among them
+    peers: int = 0  # how often each other recorder that is installed runs, beside a plain run
     out: str = ""  # what the plain script prints
 
     def wants(self, variant: str) -> bool:
@@ -104,54 +110,61 @@ class Campaign:
     # -- recording -----------------------------------------------------------------------------------
 
     def record(self) -> None:
-        """Plain, recorded and saved by hand, in turns; every second round backwards."""
+        """Each recorder, and saving by hand, beside a plain run; cores are changed every round."""
         for number in range(self.pairs):
-            steps: list[Callable[[int], None]] = [self.plain, self.florc]
+            self._beside_plain(number, "florc", self._florc_records)
             if number < self.manual:
-                steps.append(self.by_hand)
-            if number < self.peers and self.workload in PAPER:
-                steps += [partial(self.peer, peer) for peer in PEERS]
-            for step in steps if number % 2 == 0 else reversed(steps):
-                step(number)
+                self._beside_plain(number, "manual", self._by_hand)
+            for peer in PEERS if number < self.peers and self.workload in PAPER else ():
+                if environments.python(peer) is not None:
+                    self._beside_plain(number, peer.name, partial(self._peer_records, peer))
+
+    def _beside_plain(self, number: int, variant: str, prepare: Callable[[], Recording]) -> None:
+        """One pair: the plain run and a recording; both must print what the first plain run printed."""
+        if not self.wants(variant):
+            return
+        desk, command, look = prepare()
+        plain = self.desk("plain", "plain")
+        usages = measuring.together([partial(plain.run, self.workload.script, *self.args),
+                                     partial(desk.run, *command)], first=number % 2)
+        self.out = self.out or usages[0].out
+        pair = number if variant == "florc" else f"{variant} {number}"
+        self.note(usages[0], "plain", "record", pair, checking.whole(usages[0].out, self.out))
+        verdict, kept = look(usages[1])
+        self.note(usages[1], variant, "record", pair, verdict, **kept)
 
     def desk(self, variant: str, text: str) -> Desk:
         desk = Desk.fresh(f"{self.workload.name}/{variant}")
         desk.lay(self.workload, variants.script(self.workload, text))
         return desk
 
-    def note(self, usage: Usage, variant: str, step: str, number: int, verdict: Verdict | None = None,
+    def note(self, usage: Usage, variant: str, step: str, pair: int | str, verdict: Verdict | None = None,
              **more: Any) -> None:
         if verdict is not None:
             more.update(wrong=verdict.wrong, wanted=verdict.wanted, note=verdict.note)
-        self.log.add(usage, self.say, workload=self.workload.name, variant=variant, step=step, pair=number,
+        self.log.add(usage, self.say, workload=self.workload.name, variant=variant, step=step, pair=pair,
                      **more)
 
-    def _same(self, usage: Usage) -> Verdict:
-        """Every recording prints what the plain script prints."""
-        self.out = self.out or usage.out
-        return checking.whole(usage.out, self.out)
-
-    def plain(self, number: int) -> None:
-        usage = self.desk("plain", "plain").run(self.workload.script, *self.args)
-        self.note(usage, "plain", "record", number, self._same(usage))
-
-    def florc(self, number: int) -> None:
-        if not self.wants("florc"):
-            return
+    def _florc_records(self) -> Recording:
         desk = self.desk("florc", "plain")
-        usage = desk.run(*FLORC, "record", self.workload.script, *self.args)
-        verdict = self._same(usage)
-        if STOPPED in usage.err:
-            verdict = replace(verdict, note="recording stopped")
-        self.note(usage, "florc", "record", number, verdict, **_kept(desk))
 
-    def by_hand(self, number: int) -> None:
-        if not self.wants("manual"):
-            return
+        def look(usage: Usage) -> tuple[Verdict, dict[str, Any]]:
+            verdict = checking.whole(usage.out, self.out)
+            if STOPPED in usage.err:
+                verdict = replace(verdict, note="recording stopped")
+            return verdict, _kept(desk)
+
+        return desk, (*FLORC, "record", self.workload.script, *self.args), look
+
+    def _by_hand(self) -> Recording:
         desk = self.desk("manual", "manual")
-        usage = desk.run(self.workload.script, *self.args)
-        self.note(usage, "manual", "record", number, self._same(usage), stored=desk.stored("saved"),
-                  checkpoints=len(list((desk.home / "saved").glob("*.pt"))))
+
+        def look(usage: Usage) -> tuple[Verdict, dict[str, Any]]:
+            saved = list((desk.home / "saved").glob("*.pt"))
+            return checking.whole(usage.out, self.out), {"stored": desk.stored("saved"),
+                                                         "checkpoints": len(saved)}
+
+        return desk, (self.workload.script, *self.args), look
 
     def _peer_desk(self, peer: Peer) -> Desk | None:
         interpreter = environments.python(peer)
@@ -159,19 +172,20 @@ class Campaign:
             return None
         return Desk(self._home(peer.name.replace(" ", "-")), str(interpreter))
 
-    def peer(self, peer: Peer, number: int) -> None:
-        """Record under another recorder, if it is installed."""
+    def _peer_records(self, peer: Peer) -> Recording:
+        """Under another recorder; only what the plain run prints, too, is compared."""
         desk = self._peer_desk(peer)
-        if desk is None:
-            return
+        assert desk is not None  # it is installed and wanted
         desk.clear()
         desk.lay(self.workload, peer.script(self.workload, self.args, probed=False), peer.branch)
         before = desk.stored(*peer.stores)
-        usage = desk.run(self.workload.script, *peer.record)
-        wanted = self.out.splitlines()
-        kept = "".join(f"{line}\n" for line in usage.out.splitlines() if line in wanted)
-        self.note(usage, peer.name, "record", number, checking.whole(kept, self.out),
-                  stored=desk.stored(*peer.stores) - before)
+
+        def look(usage: Usage) -> tuple[Verdict, dict[str, Any]]:
+            wanted = self.out.splitlines()
+            kept = "".join(f"{line}\n" for line in usage.out.splitlines() if line in wanted)
+            return checking.whole(kept, self.out), {"stored": desk.stored(*peer.stores) - before}
+
+        return desk, (self.workload.script, *peer.record), look
 
     # -- replaying -----------------------------------------------------------------------------------
 
@@ -182,29 +196,42 @@ class Campaign:
         touched = self._home("truth").parent / "touched"
         outer = checking.without(truth.out, INNER)
         for number in range(self.replays):
-            self._values_alone("floor", number, truth.out, touched)
-            if self.wants("manual") and number < self.manual:
-                self._values_alone("load", number, truth.out, self._home("manual") / "saved")
+            works = [self._values_alone("floor", number, truth.out, touched)]
             if self.wants("florc"):
-                self._florc(number, "outer", checking.whole, outer)
+                works.append(self._florc(number, "outer", checking.whole, outer))
+            self._together(works, number)
+            if self.wants("manual") and number < self.manual:
+                saved = self._home("manual") / "saved"
+                self._together([self._values_alone("load", number, truth.out, saved)])
         for peer in PEERS if self.peers and self.workload in PAPER else ():
             self._replay_peer(peer, checking.lines_of(truth.out, OUTER))
         if self.workload.inner and self.wants("florc"):
             at = min(self.workload.at, self.iterations - 1)
             wanted = checking.iteration(truth.out, at, self.workload.outer_in_loop)
-            self._florc(0, "inner", lambda out, _: checking.values(out, wanted, INNER), "", "--at", str(at))
+            check = partial(_inner_values, wanted=wanted)
+            self._together([self._florc(0, "inner", check, "", "--at", str(at))])
         shutil.rmtree(touched, ignore_errors=True)
 
     def _home(self, variant: str) -> Path:
         return BENCH / "work" / self.workload.name / variant / "home"
 
-    def _values_alone(self, variant: str, number: int, truth: str, states: Path) -> None:
+    def _together(self, works: list[Work],
+                  first: int = 0) -> None:
+        """Do works at the same time, then note each."""
+        usages = measuring.together([work for work, _ in works], first % 2)
+        for (_, note), usage in zip(works, usages, strict=True):
+            note(usage)
+
+    def _values_alone(self, variant: str, number: int, truth: str, states: Path) -> Work:
         desk = self.desk(variant, variant)
         place = desk.home.parent / "touched" if variant == "floor" else desk.home / "saved"
         place.symlink_to(states)
-        usage = desk.run(self.workload.script, *self.args)
         wanted = checking.lines_of(truth, OUTER)
-        self.note(usage, variant, "outer", number, checking.values(usage.out, wanted, OUTER))
+
+        def note(usage: Usage) -> None:
+            self.note(usage, variant, "outer", number, checking.values(usage.out, wanted, OUTER))
+
+        return partial(desk.run, self.workload.script, *self.args), note
 
     def _replay_peer(self, peer: Peer, wanted: list[str]) -> None:
         desk = self._peer_desk(peer)
@@ -215,33 +242,44 @@ class Campaign:
         self.note(usage, peer.name, "outer", 0, checking.values(usage.out, wanted, OUTER))
 
     def _florc(self, number: int, probe: str, check: Callable[[str, str], Verdict], truth: str,
-               *options: str) -> None:
+               *options: str) -> Work:
         home = self._home("florc")
         desk = Desk(home)
         desk.edit(self.workload, variants.script(self.workload, probe))
         summary = home.parent / "summary.json"
         summary.unlink(missing_ok=True)
-        usage = desk.run(*FLORC, "replay", *options, "--summary", str(summary), self.workload.script)
-        told = json.loads(summary.read_text()) if summary.exists() else {}
-        loops = told.get("main_loops", [])
-        self.note(usage, "florc", probe, number, check(usage.out, truth), exact=told.get("exact"),
-                  executed=sum(len(loop["executed"]) for loop in loops))
+
+        def note(usage: Usage) -> None:
+            told = json.loads(summary.read_text()) if summary.exists() else {}
+            loops = told.get("main_loops", [])
+            self.note(usage, "florc", probe, number, check(usage.out, truth), exact=told.get("exact"),
+                      executed=sum(len(loop["executed"]) for loop in loops))
+
+        command = (*FLORC, "replay", *options, "--summary", str(summary), self.workload.script)
+        return partial(desk.run, *command), note
+
+
+def _inner_values(out: str, _: str, wanted: list[str]) -> Verdict:
+    return checking.values(out, wanted, INNER)
 
 
 def startup(log: Log, pairs: int, say: Callable[[str], None]) -> None:
     """What florc adds to a script that does nothing but import torch, once its text is cached."""
-    desk = Desk.fresh("startup/all")
-    script = desk.home / "hello.py"
-    script.write_text(STARTUP_SCRIPT)
     commands = {"plain": ("hello.py",), "florc record": (*FLORC, "record", "hello.py"),
                 "florc replay": (*FLORC, "replay", "hello.py")}
-    for command in commands.values():
-        desk.run(*command)  # warms the caches
+    alone, recorded = Desk.fresh("startup/plain"), Desk.fresh("startup/florc")
+    for desk in (alone, recorded):
+        (desk.home / "hello.py").write_text(STARTUP_SCRIPT)
+    desks = {"plain": alone, "florc record": recorded, "florc replay": recorded}
+    for variant, command in commands.items():
+        desks[variant].run(*command)  # warms the caches
     for number in range(pairs):
-        order = list(commands) if number % 2 == 0 else list(reversed(commands))
-        for variant in order:
-            log.add(desk.run(*commands[variant]), say, workload="startup", variant=variant, step="startup",
-                    pair=number)
+        for variant in ("florc record", "florc replay"):
+            names = ("plain", variant)
+            works = [partial(desks[name].run, *commands[name]) for name in names]
+            for name, usage in zip(names, measuring.together(works, number % 2), strict=True):
+                log.add(usage, say, workload="startup", variant=name, step="startup",
+                        pair=f"{variant} {number}")
 
 
 def stall(log: Log, workload: Workload, say: Callable[[str], None], pairs: int) -> None:

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import ctypes
 import os
+import pickle
 import resource
 import subprocess
 import threading
 import time
-from collections.abc import Mapping, Sequence
+import traceback
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NoReturn
 
 MARKS_FD = 57  # a number no script uses; always the same, so that recorded environments do not differ
 SAMPLE_SECONDS = 0.05  # between looks at the memory: costs 0.1 % of a core
@@ -89,6 +92,52 @@ class Usage:
 def adopt_orphans() -> None:
     """Become the parent of what ended commands leave running, so that it can be waited for."""
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def together(works: Sequence[Callable[[], Usage]], first: int = 0) -> list[Usage]:
+    """Do works at the same time, each held to a core of its own: what slows the machine slows them all.
+
+    Two equal runs one after the other differ by 3 to 5 % in CPU seconds on a virtual machine, two at the
+    same time by 1 to 2 %. Where there are fewer cores than works, they are done one after the other.
+
+    Args:
+        first: the core of the first work, counted among those there are; the others get the next ones.
+    """
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) < len(works):
+        return [work() for work in works]
+    os.sync()
+    started = []
+    for number, work in enumerate(works):
+        read, write = os.pipe()
+        pid = os.fork()
+        if not pid:
+            os.close(read)
+            _do(work, cores[(first + number) % len(cores)], write)
+        os.close(write)
+        started.append((pid, read))
+    done: list[Usage] = []
+    for pid, read in started:
+        with open(read, "rb") as stream:
+            answer = stream.read()
+        os.waitpid(pid, 0)
+        if not answer:
+            raise RuntimeError("a measured run broke off; see what it wrote to standard error")
+        done.append(pickle.loads(answer))
+    return done
+
+
+def _do(work: Callable[[], Usage], core: int, pipe: int) -> NoReturn:
+    """In a forked child: do the work on one core and write what it used to the pipe."""
+    try:
+        os.sched_setaffinity(0, [core])
+        adopt_orphans()
+        with open(pipe, "wb") as stream:
+            pickle.dump(work(), stream)
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)
+    os._exit(0)
 
 
 def run(command: Sequence[str], folder: Path, env: Mapping[str, str], timeout: float = 600) -> Usage:
