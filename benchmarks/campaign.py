@@ -25,7 +25,7 @@ from .variants import INNER, OUTER
 FLORC = ("-m", "florc")
 STOPPED = "recording stops here"  # florc when it gives up: such a run shows no overhead, and must not count
 DENSE_ITERATIONS = 60  # of the state-heavy script, each with a checkpoint: 3 GB copied, enough to time
-STARTUP_PAIRS = 5
+STARTUP_PAIRS = 9
 STARTUP_SCRIPT = 'import torch\n\nfor number in range(3):\n    print(torch.arange(number))\n'
 _QUARTERS = 4
 
@@ -273,13 +273,10 @@ def startup(log: Log, pairs: int, say: Callable[[str], None]) -> None:
     desks = {"plain": alone, "florc record": recorded, "florc replay": recorded}
     for variant, command in commands.items():
         desks[variant].run(*command)  # warms the caches
-    for number in range(pairs):
-        for variant in ("florc record", "florc replay"):
-            names = ("plain", variant)
-            works = [partial(desks[name].run, *commands[name]) for name in names]
-            for name, usage in zip(names, measuring.together(works, number % 2), strict=True):
-                log.add(usage, say, workload="startup", variant=name, step="startup",
-                        pair=f"{variant} {number}")
+    for number in range(pairs):  # in turns: imports wait for the system, which has one core it likes best
+        for variant in commands if number % 2 == 0 else reversed(commands):
+            log.add(desks[variant].run(*commands[variant]), say, workload="startup", variant=variant,
+                    step="startup", pair=number)
 
 
 def stall(log: Log, workload: Workload, say: Callable[[str], None], pairs: int) -> None:

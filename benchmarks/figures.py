@@ -37,6 +37,26 @@ def spread(values: Sequence[float]) -> Spread | None:
                   medians[int((1 - outside) * RESAMPLES) - 1], len(values))
 
 
+def geometric_mean(groups: Sequence[Sequence[float]]) -> Spread | None:
+    """The geometric mean of (1 + the groups' medians), less 1, and its interval; None without values.
+
+    The bootstrap draws from each group's own values.
+    """
+    groups = [group for group in groups if group]
+    if not groups:
+        return None
+    draw = random.Random(len(groups))
+
+    def mean(medians: Iterable[float]) -> float:
+        return statistics.geometric_mean(1 + median for median in medians) - 1
+
+    drawn = sorted(mean(statistics.median(draw.choices(group, k=len(group))) for group in groups)
+                   for _ in range(RESAMPLES))
+    outside = (1 - CONFIDENCE) / 2
+    return Spread(mean(map(statistics.median, groups)), drawn[int(outside * RESAMPLES)],
+                  drawn[int((1 - outside) * RESAMPLES) - 1], min(map(len, groups)))
+
+
 def select(rows: Iterable[Row], **wanted: Any) -> list[Row]:
     """The rows with these values, of runs that did not fail."""
     return [row for row in rows
@@ -49,7 +69,9 @@ def median_of(rows: Iterable[Row], name: str) -> float | None:
 
 
 def overheads(rows: Iterable[Row], workload: str, variant: str, what: str = "cpu") -> list[float]:
-    """What a variant's runs use more than the plain runs of their pairs, as fractions.
+    """What a variant's runs use more than the plain runs beside them, as fractions.
+
+    The two runs of a pair have a core each, and change them with the next pair: two pairs give one value.
 
     Args:
         what: "cpu" or "wall".
@@ -62,7 +84,7 @@ def overheads(rows: Iterable[Row], workload: str, variant: str, what: str = "cpu
         if pair is None or row[f"loop_{what}"] is None:
             continue
         found.append((row[f"loop_{what}"] - pair[f"loop_{what}"]) / pair[f"{what}_in_loop"])
-    return found
+    return [statistics.mean(found[number:number + 2]) for number in range(0, len(found), 2)]
 
 
 def start_more(rows: Iterable[Row], workload: str, variant: str) -> float | None:

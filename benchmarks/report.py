@@ -69,6 +69,15 @@ def recording(rows: list[Row]) -> str:
                  lines)
 
 
+def together(rows: list[Row]) -> str:
+    """The geometric mean over the paper's workloads."""
+    groups = [overheads(rows, workload.name, "florc") for workload in catalog.PAPER]
+    found = figures.geometric_mean(groups)
+    if found is None or not all(groups):
+        return "Not all of the first eight were measured.\n"
+    return f"Geometric mean over the first eight: {percent(found)}.\n"
+
+
 def recording_peers(rows: list[Row]) -> str:
     lines = []
     for workload in measured(rows):
@@ -100,11 +109,14 @@ def replaying(rows: list[Row]) -> str:
         cells.insert(3, number(seconds / plain if seconds and plain else None))
         cells.insert(4, number(seconds / floor if seconds and floor else None))
         cells.append(number(median_of(florc, "wall")))
+        loop = median_of(select(rows, workload=name, variant="plain", step="record"), "wall_in_loop")
+        replayed = median_of(florc, "wall_in_loop")
+        cells.append(f"{loop / replayed:.0f}" if loop and replayed else NOTHING)
         cells.append(number(median_of(florc, "executed"), 0))
         lines.append(cells)
     others = (REPLAY_TITLES.get(name, name) for name in REPLAYS[1:])
-    return table(("workload", "plain", "florc", "of plain", "of floor", *others, "florc, wall s", "executed"),
-                 lines)
+    return table(("workload", "plain", "florc", "of plain", "of floor", *others, "florc, wall s",
+                  "loop, times faster", "executed"), lines)
 
 
 def inner(rows: list[Row]) -> str:
@@ -185,13 +197,16 @@ pictures of the paper's. CPU seconds are the kernel's for all processes and thre
 
 ## Recording
 
-What a run uses more than the plain run it is paired with ({about['pairs']} pairs, in turns), from the loop's
-start until everything is written, over the plain run's loop. *states*: checkpoints
+What a run uses more than the plain run beside it ({about['pairs']} pairs; the two runs of a pair have a core
+each, which they change with the next pair), from the loop's start until everything is written, over the plain
+run's loop. glibc's allocator is kept from adapting itself: one of two equal runs would have twice the page
+faults of the other, and a cost of a percent could not be seen. *states*: checkpoints
 of the loop that has most, the others share their bytes. *of torch.save*: bytes stored, against a torch.save
 of model, optimizer and scheduler for each of these states. *torch.save, CPU*: the overhead of
 saving these by hand every epoch.
 
 {recording(rows)}
+{together(rows)}
 ![overhead](overhead.svg)
 
 ### Other recorders
@@ -204,7 +219,8 @@ CPU overhead and bytes stored. flordb 4 keeps what the script saves itself, so i
 CPU seconds of the whole process; a line that prints the norm of all weights and the learning rate after every
 epoch (after the loop in state_heavy and flat_steps). Each output is compared with plain Python's on the same
 script: WRONG n/m. *floor*: start-up, florc's imports, the script up to its loop, then only the bytes that the
-line reads; *load all*: torch.load and load_state_dict of what was saved by hand.
+line reads. *load all*: torch.load and load_state_dict of what was saved by hand. *loop, times faster*: the
+plain run's loop over the replay's, wall, start-up apart.
 
 {replaying(rows)}
 ![replay](replay.svg)

@@ -18,6 +18,7 @@ step 1 comes after step 5. Record and replay differ only in the hooks they hand 
 from __future__ import annotations
 
 import builtins
+import gc
 import importlib.util
 import os
 import sys
@@ -73,6 +74,7 @@ def run(target: Target, args: tuple[str, ...], project: Project, hooks: Hooks) -
     startup.forget_shadowed(project.folder)
     startup.set_path_entry(project.folder)
     sys.argv = ["-m" if target.is_module else target.name, *args]
+    gc.freeze()  # the collector need not look through florc itself, again and again, and once more at the end
     error = _execute(program, target, main, project, hooks if instrumented else None)
     if error is not None:
         hooks.raised(error)

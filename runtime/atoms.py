@@ -104,6 +104,8 @@ def atom(obj: Any, kind: type, is_project: Callable[[str], bool]) -> tuple[Any, 
     Classes and functions of the project are nodes, because they carry state (attributes,
     closures, defaults); those of libraries are names.
     """
+    if kind in _never:
+        return None
     if issubclass(kind, types.ModuleType):
         return ("m", obj.__name__) if _is_imported(obj, is_project) else None
     if issubclass(kind, type):
@@ -163,9 +165,12 @@ def _value(obj: Any, kind: type) -> tuple[Any, ...] | None:
         return ("re", obj.pattern, obj.flags)
     if f"{kind.__module__}.{kind.__qualname__}" in _PICKLED_TYPES or _is_numpy_scalar(kind):
         return ("p", pickle.dumps(obj, 4))
+    if not issubclass(kind, (enum.Enum, range, slice)):
+        _never.add(kind)
     return None
 
 
+_never: set[type] = set()  # classes whose objects are always nodes
 _EMPTY: dict[str, Callable[[], Any]] = {"dict": dict, "OrderedDict": OrderedDict, "set": set}
 
 

@@ -12,7 +12,6 @@ function has been put in their place. Private names are a library's own business
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import sys
 import types
@@ -20,8 +19,8 @@ from collections.abc import Callable, Container, Iterable
 from time import perf_counter  # the real one, whatever stands in `time` later
 from typing import Any
 
-from . import atoms
 from .collector import resting
+from .inventory import Inventory
 from .live import is_machinery
 from .watched import class_key, module_key
 
@@ -30,7 +29,6 @@ FIRST = 2  # executions of each loop that are always looked at, as far as the bu
 SHARE = 0.25  # of the overhead's seconds that the audit may take
 GRACE_SECONDS = 1.0  # ... of which a short run has as many: an audit that is late finds less
 SPACING = 2.0  # later looks at a loop: each after so many times as many executions as the one before
-LONG = 100  # items of a container that are told apart; of longer lists and sets the length must do
 
 # what changes in libraries by itself, and what every checkpoint holds anyway (process.py)
 NOISE = frozenset(
@@ -38,100 +36,6 @@ NOISE = frozenset(
     | {"~logging", "~atexit", "~torch.utils.hooks:RemovableHandle"}
 )
 OWN = ("florc", "xxhash", "dill", "_pytest", "pytest")
-
-_ABSENT = object()
-_VERSION_OFFSET = 24  # bytes from a dict's address to its version tag (CPython 3.10 to 3.13, 64 bit)
-
-
-def _has_versions() -> bool:
-    if sys.implementation.name != "cpython" or sys.maxsize < 1 << 62 or sys.version_info >= (3, 14):
-        return False
-    probe: dict[str, int] = {"a": 1}
-    seen = set()
-    for value in range(3):
-        probe["a"] = value
-        seen.add(ctypes.c_uint64.from_address(id(probe) + _VERSION_OFFSET).value)
-    return len(seen) == 3
-
-
-HAS_VERSIONS = _has_versions()
-
-
-class Version:
-    """Tells whether a dict has changed since the last look, in a tenth of a microsecond."""
-
-    __slots__ = ("names", "_cell", "_seen")
-
-    def __init__(self, names: dict[Any, Any]) -> None:
-        self.names = names  # held: the cell is a part of it
-        self._cell = ctypes.c_uint64.from_address(id(names) + _VERSION_OFFSET) if HAS_VERSIONS else None
-        self._seen = -1
-        self.moved()
-
-    def moved(self) -> bool:
-        """True if the dict may have changed; what it is now is then what is known."""
-        if self._cell is None:
-            return True
-        before, self._seen = self._seen, self._cell.value
-        return bool(before != self._seen)
-
-
-class Holder:
-    """A module or class: what its names were when last looked at."""
-
-    __slots__ = ("key", "version", "before", "containers")
-
-    def __init__(self, key: str, names: dict[str, Any]) -> None:
-        self.key = key
-        self.version = Version(names)
-        self.remember()
-
-    def remember(self) -> None:
-        names = self.version.names
-        self.before = names.copy()
-        if _CONTAINERS.isdisjoint(map(type, names.values())):  # most classes have none
-            self.containers: list[Held] = []
-            return
-        self.containers = [
-            (name, value, Version(value) if type(value) is dict else None, _items(value))
-            for name, value in names.items()
-            if type(value) in _CONTAINERS and type(name) is str and name[:1] != "_"
-        ]
-
-    def changed(self) -> list[str]:
-        """The public names that hold something else than when last looked at."""
-        if not self.version.moved() and not any(map(_has_moved, self.containers)):
-            return []
-        now, before = self.version.names, self.before
-        other = [name for name in {*before, *now} if not _is_same(before, now, name)]
-        other += [container[0] for container in self.containers if _items(container[1]) != container[3]]
-        self.remember()
-        return [name for name in dict.fromkeys(other) if type(name) is str and name[:1] != "_"]
-
-
-_CONTAINERS: frozenset[type] = frozenset({dict, list, set})
-Held = tuple[str, Any, "Version | None", Any]
-
-
-def _has_moved(container: Held) -> bool:
-    _, value, version, items = container
-    return version.moved() if version is not None and HAS_VERSIONS else _items(value) != items
-
-
-def _items(value: Any) -> Any:
-    """What a container held, without holding it."""
-    count = len(value)
-    if count > LONG:
-        return count
-    if type(value) is dict:
-        return {id(key): id(item) for key, item in value.items()}
-    return list(map(id, value))
-
-
-def _is_same(before: dict[str, Any], now: dict[str, Any], name: str) -> bool:
-    old, new = before.get(name, _ABSENT), now.get(name, _ABSENT)
-    return old is new or (type(old) is type(new) and type(old) in atoms.PLAIN and old == new)
-
 
 def _counts(value: Any, was_there: bool, is_own: Callable[[Any], bool]) -> bool:
     """False for what libraries do by themselves: submodules, late imports, functions they wrap."""
@@ -162,7 +66,7 @@ class Audit:
     ) -> None:
         self._mode, self._overhead = mode, overhead
         self._is_project, self._is_own, self._files = is_project, is_own, files
-        self._holders: dict[int, Holder] = {}
+        self._inventory = Inventory()
         self._known: set[int] = set()  # modules and classes that have been asked for
         self._looked_at: dict[str, bool] = {}
         self._next: dict[str, int] = {}  # block -> the execution that is looked at next
@@ -194,15 +98,10 @@ class Audit:
         """
         started = perf_counter()
         found = {}
-        for holder in self._holders.values():
-            before = holder.before
-            names = [
-                name
-                for name in holder.changed()
-                if _counts(holder.version.names.get(name), name in before, self._is_own)
-            ]
-            if names and holder.key not in NOISE:
-                found[holder.key] = names
+        for key, changed, before, now in self._inventory.changes():
+            names = [name for name in changed if _counts(now.get(name), name in before, self._is_own)]
+            if names and key not in NOISE:
+                found[key] = names
         if len(sys.modules) != self._modules:
             self._modules = len(sys.modules)
             with resting():
@@ -217,20 +116,27 @@ class Audit:
 
     def _find_new(self) -> None:
         """Take in the modules and classes that have come since the last look."""
+        known, asked = self._known, self._looked_at
+        found: list[tuple[str, dict[str, Any]]] = []
         for name, module in list(sys.modules.items()):
-            if id(module) not in self._known:
-                self._known.add(id(module))
+            if id(module) not in known:
+                known.add(id(module))
                 names = getattr(module, "__dict__", None)
                 if type(names) is not dict or names.get("__file__") in self._files:
                     continue
                 if "._" not in name and self._is_looked_at(name):
-                    self._holders[id(names)] = Holder(module_key(name), names)
+                    found.append((module_key(name), names))
         for cls in _classes():
-            if id(cls) not in self._known:
-                self._known.add(id(cls))
-                if self._is_looked_at(cls.__module__) and "<" not in cls.__qualname__:
-                    names = gc.get_referents(vars(cls))[0]  # public ones are often made in private modules
-                    self._holders[id(names)] = Holder(class_key(cls), names)
+            if id(cls) not in known:
+                known.add(id(cls))
+                home: Any = cls.__module__
+                looked_at = asked.get(home) if type(home) is str else False
+                if looked_at is None:
+                    looked_at = self._is_looked_at(home)
+                if looked_at and "<" not in cls.__qualname__:
+                    # public ones are often made in private modules
+                    found.append((class_key(cls), gc.get_referents(cls.__dict__)[0]))
+        self._inventory.extend(found)
 
     def _is_looked_at(self, module: Any) -> bool:
         if type(module) is not str or self._is_project(module):

@@ -136,6 +136,8 @@ class Calls:
 
     def lstat(self, path: Any, *, dir_fd: int | None = None) -> os.stat_result:
         """Stand for os.lstat."""
+        if dir_fd is None and not self._away and self._view.is_outside(path):
+            return self._raw["lstat"](path)  # type: ignore[no-any-return]
         place = self._place(path, dir_fd, False)
         target = None if place is None else self._ask(path, self._view.for_stat, place)
         if target is None:

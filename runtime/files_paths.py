@@ -52,10 +52,24 @@ class RealPaths:
         self._cwd = cwd
         self._base = base
         self._folders: dict[str, str] = {}
+        self._inside: dict[str, bool] = {}
 
     def forget(self) -> None:
         """Drop what is remembered: call when a link or a folder was made, moved or removed."""
         self._folders.clear()
+        self._inside.clear()
+
+    def lies_inside(self, path: str, which: Callable[[str], bool]) -> bool:
+        """Whether the folder that an absolute path names its last part in is one of those. Remembered.
+
+        Args:
+            which: about a real path of a folder, with a slash at its end; always the same function.
+        """
+        head, _, tail = path.rpartition("/")
+        found = self._inside.get(head)
+        if found is None:
+            found = self._inside[head] = bool(head) and which(self._walk(head, MAX_LINKS) + "/")
+        return found and tail not in ("", ".", "..")
 
     def resolve(self, name: Any, dir_fd: int | None = None, follow: bool = True) -> str:
         """The absolute real path of name; its last part is followed if it is a link, when follow is set.

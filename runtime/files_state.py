@@ -92,6 +92,16 @@ class Ledger:
                 node = self.node(named)
                 node.recorded = True
                 node.history.append(place)
+            if kind == "rename":  # what comes with a folder is not there before, whatever the disk has by now
+                for below in list(self._below(path)):
+                    self.node(event[2] + below[len(path):])
+
+    def _below(self, folder: str) -> Iterator[str]:
+        """The paths of nodes in a folder and its folders."""
+        for name in self.children.get(folder, ()):
+            path = f"{folder}/{name}"
+            yield path
+            yield from self._below(path)
 
     def node(self, path: str) -> Node:
         """The node of a path; a new one says that nothing is there."""

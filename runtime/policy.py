@@ -8,9 +8,10 @@ seconds for k * M and seconds that ran for n * C, so that it holds where costs d
 - One budget. All that recording costs, of all blocks, in other threads and of the audit, is at most eps of
   the seconds the program takes without it. Only first checkpoints, and the entry states they refer to, may
   count with a run of SHORTEST seconds while the real one is shorter.
-- Thrift. The bound is what a user bears, not what a replay needs. A block is given THRIFT of it, unless the
-  lack is felt: more than PATIENCE seconds and a tenth of the run so far that a replay has to run again for
-  want of such checkpoints. Where states are cheap, thrift buys all there are.
+- Thrift. The bound is what a user bears, not what a replay needs. A block is given THRIFT of it, and a short
+  loop beside a long one what is left of THRIFT of the whole run's. They get more only where the lack is felt:
+  more than PATIENCE seconds and a tenth of the run so far that a replay has to run again for want of such
+  checkpoints. Where states are cheap, thrift buys all there are.
 - What a checkpoint spares is C at the exit of a block. At the top of a main loop's iteration it is the way
   there from the one before, less what the checkpoints of blocks spare on it: nothing is counted twice, and a
   loop whose blocks are kept needs few of its iterations kept.
@@ -201,7 +202,9 @@ class Policy:
         if costs.lack + costs.compute > self._patience(elapsed):
             curable = min(1.0, self.overhead * costs.compute / cost) if cost else 1.0
             rate = max(rate, self.overhead * curable)  # the less of the lack it cures, the less is paid
-        return _pays(costs, cost, rate) and self._affords(cost + self._exit_cost, elapsed)
+        restoring_is_quicker = RESTORE_RATIO * cost < costs.compute
+        pays = _pays(costs, cost, rate) or (restoring_is_quicker and self._is_left(cost, elapsed))
+        return pays and self._affords(cost + self._exit_cost, elapsed)
 
     def wants_iteration(self, elapsed: float) -> bool:
         """True if the state at the top of the coming iteration is to be kept. Ask after ran_iteration."""
@@ -311,13 +314,22 @@ class Policy:
         known = self.costs(course.block).stall.value or self.costs(course.iterations).cost
         return known or self._walk
 
+    def _is_left(self, cost: float, elapsed: float) -> bool:
+        """True if thrift has so much left of what it gives the whole run, whichever block asks."""
+        given = self._thrift * max(elapsed - self.stalled, SHORTEST)
+        return self._spent_by_now + cost + self._exit_cost <= given
+
     def _affords(self, cost: float, elapsed: float, first: bool = False) -> bool:
         """True if the run's budget has so much left; that of a short run is for first checkpoints."""
         counted = elapsed - self.stalled
         if first:
             counted = max(counted, SHORTEST)
-        in_work = sum(costs.unreported * costs.behind.value for costs in self.blocks.values())
-        return self.spent + in_work + cost <= self.overhead * counted
+        return self._spent_by_now + cost <= self.overhead * counted
+
+    @property
+    def _spent_by_now(self) -> float:
+        """What recording has cost, and what is being written will."""
+        return self.spent + sum(costs.unreported * costs.behind.value for costs in self.blocks.values())
 
 
 def joint_invariant(spent: float, cost: float, ran: float, bound: float) -> bool:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .graph import Walk
     from .restore import Build
 
+_CPU = torch.device("cpu")
 INLINE_BYTES = 1024  # storages up to this size stand in the content itself: a blob each costs more
 
 
@@ -37,14 +38,16 @@ def storage_bytes(storage: Any, start: int = 0, end: int | None = None) -> Any:
     end = storage.nbytes() if end is None else end
     if end <= start:
         return b""
-    if storage.device.type != "cpu":
+    if storage.device != _CPU:
         copy = flat_bytes(storage, start, end).cpu().contiguous()
         return bytes((ctypes.c_char * (end - start)).from_address(copy.data_ptr()))
     return (ctypes.c_char * (end - start)).from_address(storage.data_ptr() + start)
 
 
-def device_name(storage: Any) -> str:
-    return str(storage.device)
+@functools.cache
+def _name(of_torch: Any) -> str:
+    """How a device or a dtype is called, without `torch.`; they are few, and str() takes its time."""
+    return str(of_torch).removeprefix("torch.")
 
 
 def fill_storage(storage: Any, start: int, data: Any) -> None:
@@ -59,6 +62,10 @@ def fill_storage(storage: Any, start: int, data: Any) -> None:
     else:
         flat = flat_bytes(storage, start, start + len(data))
         flat.copy_(torch.frombuffer(bytearray(data), dtype=torch.uint8))
+
+
+def device_name(storage: Any) -> str:
+    return _name(storage.device)
 
 
 class StorageBytes:
@@ -151,7 +158,7 @@ class Tensor(Kind):
         return (
             self.tag,
             class_ref(obj, walk),
-            str(obj.dtype).removeprefix("torch."),
+            _name(obj.dtype),
             tuple(obj.shape),
             tuple(obj.stride()),
             obj.storage_offset(),
@@ -272,15 +279,18 @@ class TorchGenerator(Kind):
 
 def _span(obj: Any) -> tuple[int, int]:
     """First byte and end of what a tensor shows of its storage."""
-    if obj.numel() == 0:
+    count = obj.numel()
+    if count == 0:
         return 0, 0
-    last = sum((count - 1) * stride for count, stride in zip(obj.shape, obj.stride(), strict=True))
+    last = count - 1
+    if not obj.is_contiguous():
+        last = sum((count - 1) * stride for count, stride in zip(obj.shape, obj.stride(), strict=True))
     first, item = obj.storage_offset(), obj.element_size()
     return first * item, (first + last + 1) * item
 
 
 def _is_plain(obj: Any) -> bool:
-    if obj.layout is not torch.strided or obj.is_quantized or obj.device.type == "meta":
+    if obj.layout is not torch.strided or obj.is_quantized or obj.is_meta:
         return False
     return not (hasattr(type(obj), "__tensor_flatten__") and type(obj) is not torch.nn.Parameter)
 

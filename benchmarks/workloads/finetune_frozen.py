@@ -97,8 +97,8 @@ def main():
     torch.set_num_threads(1)
     torch.manual_seed(args.seed)
     generator = torch.Generator().manual_seed(args.seed)
-    train_loader = DataLoader(sentence_pairs(224, args, generator), args.batch_size, shuffle=True)
-    test_loader = DataLoader(sentence_pairs(48, args, generator), 32)
+    train_loader = DataLoader(sentence_pairs(672, args, generator), args.batch_size, shuffle=True)
+    test_loader = DataLoader(sentence_pairs(144, args, generator), 32)
 
     model = PairClassifier(args)
     model.encoder.requires_grad_(False)

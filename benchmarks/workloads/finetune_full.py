@@ -79,8 +79,8 @@ def main():
     torch.set_num_threads(1)
     torch.manual_seed(args.seed)
     generator = torch.Generator().manual_seed(args.seed)
-    train_set = sentences(352, args.vocabulary, args.length, generator)
-    test_set = sentences(96, args.vocabulary, args.length, generator)
+    train_set = sentences(1056, args.vocabulary, args.length, generator)
+    test_set = sentences(288, args.vocabulary, args.length, generator)
     train_loader = DataLoader(train_set, batch_size=args.batch_size, shuffle=True)
     test_loader = DataLoader(test_set, batch_size=48)
 

@@ -87,7 +87,7 @@ def main():
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--lr", type=float, default=0.02)
-    parser.add_argument("--images", type=int, default=1088)
+    parser.add_argument("--images", type=int, default=3264)
     parser.add_argument("--size", type=int, default=32)
     parser.add_argument("--log-interval", type=int, default=10)
     parser.add_argument("--seed", type=int, default=7)
@@ -96,7 +96,7 @@ def main():
     torch.set_num_threads(1)
     torch.manual_seed(args.seed)
     train_loader = DataLoader(Images(args.images, 100, args.size, 1), args.batch_size, shuffle=True)
-    test_loader = DataLoader(Images(200, 100, args.size, 2), 50)
+    test_loader = DataLoader(Images(600, 100, args.size, 2), 50)
 
     model = Net()
     criterion = nn.CrossEntropyLoss()

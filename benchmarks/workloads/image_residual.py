@@ -104,8 +104,8 @@ def main():
     torch.set_num_threads(1)
     torch.manual_seed(args.seed)
     generator = torch.Generator().manual_seed(args.seed)
-    train_loader = DataLoader(Patterns(432, 20, args.size, generator, True), args.batch_size, shuffle=True)
-    test_loader = DataLoader(Patterns(96, 20, args.size, generator, False), 48)
+    train_loader = DataLoader(Patterns(1296, 20, args.size, generator, True), args.batch_size, shuffle=True)
+    test_loader = DataLoader(Patterns(288, 20, args.size, generator, False), 48)
 
     model = ResNet()
     criterion = nn.CrossEntropyLoss(label_smoothing=0.1)

@@ -45,6 +45,7 @@ class SqueezeNet(nn.Module):
 def load(batch_size):
     images, labels = load_digits(return_X_y=True)
     x = torch.tensor(images, dtype=torch.float32).view(-1, 1, 8, 8) / 16
+    x = F.interpolate(x, size=(14, 14))
     y = torch.tensor(labels)
     train_loader = DataLoader(TensorDataset(x[:1472], y[:1472]), batch_size=batch_size, shuffle=True)
     test_loader = DataLoader(TensorDataset(x[1472:1772], y[1472:1772]), batch_size=100)

@@ -93,8 +93,8 @@ def main():
     torch.set_num_threads(1)
     torch.manual_seed(args.seed)
     generator = torch.Generator().manual_seed(args.seed)
-    train_set = TensorDataset(text(112, args.vocabulary, args.length, generator))
-    test_set = TensorDataset(text(24, args.vocabulary, args.length, generator))
+    train_set = TensorDataset(text(336, args.vocabulary, args.length, generator))
+    test_set = TensorDataset(text(72, args.vocabulary, args.length, generator))
     train_loader = DataLoader(train_set, args.batch_size, shuffle=True, drop_last=True)
     test_loader = DataLoader(test_set, args.batch_size)
 

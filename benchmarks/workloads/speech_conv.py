@@ -111,8 +111,8 @@ def main():
     torch.set_num_threads(1)
     torch.manual_seed(args.seed)
     generator = torch.Generator().manual_seed(args.seed)
-    train_set = utterances(96, args.bands, args.frames, 26, 12, generator)
-    test_set = utterances(32, args.bands, args.frames, 26, 12, generator)
+    train_set = utterances(288, args.bands, args.frames, 26, 12, generator)
+    test_set = utterances(96, args.bands, args.frames, 26, 12, generator)
     train_loader = DataLoader(train_set, args.batch_size, shuffle=True)
     test_loader = DataLoader(test_set, 32)
 

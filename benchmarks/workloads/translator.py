@@ -118,8 +118,8 @@ def main():
     torch.manual_seed(args.seed)
     random.seed(args.seed)
     generator = torch.Generator().manual_seed(args.seed)
-    train_loader = DataLoader(phrases(208, args.words, args.length, generator), args.batch_size, shuffle=True)
-    test_loader = DataLoader(phrases(64, args.words, args.length, generator), 32)
+    train_loader = DataLoader(phrases(624, args.words, args.length, generator), args.batch_size, shuffle=True)
+    test_loader = DataLoader(phrases(192, args.words, args.length, generator), 32)
 
     model = Translator(args.words, args.width)
     optimizer = torch.optim.Adam(model.parameters(), lr=args.lr)

@@ -16,7 +16,13 @@ def row(variant, pair=0, *, loop=10.0, in_loop=9.0, step="record", workload="mas
 def test_an_overhead_is_what_is_used_more_than_the_plain_run_of_the_pair_over_its_loop():
     rows = [row("plain", 0, loop=11, in_loop=10), row("florc", 0, loop=11.5),
             row("plain", 1, loop=21, in_loop=20), row("florc", 1, loop=23), row("florc", 2, loop=99)]
-    assert figures.overheads(rows, "masked_lm", "florc") == pytest.approx([0.05, 0.1])
+    assert figures.overheads(rows[:2], "masked_lm", "florc") == pytest.approx([0.05])
+
+
+def test_two_pairs_whose_runs_changed_cores_give_one_overhead():
+    rows = [row("plain", number, in_loop=10) for number in range(3)]
+    rows += [row("florc", 0, loop=9.5), row("florc", 1, loop=10.7), row("florc", 2, loop=10.1)]
+    assert figures.overheads(rows, "masked_lm", "florc") == pytest.approx([0.01, 0.01])
 
 
 def test_failed_runs_give_no_figures():
@@ -39,6 +45,14 @@ def test_a_spread_holds_its_median_and_is_the_same_every_time():
     assert found.low <= found.median == 0.025 <= found.high
     assert found.low >= 0.01 and found.high <= 0.10
     assert figures.spread([]) is None
+
+
+def test_the_geometric_mean_is_of_medians_and_lies_in_its_interval():
+    found = figures.geometric_mean([[0.0, 0.1, 0.2], [0.0, 0.0], []])
+    assert found is not None
+    assert found.median == pytest.approx(1.1 ** 0.5 - 1)
+    assert found.low == pytest.approx(0.0) and found.high == pytest.approx(1.2 ** 0.5 - 1)
+    assert figures.geometric_mean([[], []]) is None
 
 
 def test_a_stall_is_seconds_a_gigabyte():

@@ -21,6 +21,7 @@ class Bench:
 
     def __init__(self, root: Path, limit: int = LIMIT) -> None:
         self.home = root / "home"
+        self.libraries = root / "libraries"  # nothing in there is recorded
         self.home.mkdir()
         self.overlay = root / "store" / "overlay"
         self.kept: dict[str, bytes] = {}
@@ -67,6 +68,9 @@ class Bench:
             finally:
                 self.probing = False
 
+    def _ignore(self, path: str) -> bool:
+        return path.startswith(f"{self.libraries}/")
+
     def _keep(self, contents: bytes) -> str:
         key = hashlib.sha256(contents).hexdigest()[:16]
         self.kept[key] = contents
@@ -77,12 +81,12 @@ class Bench:
         def emit(event: tuple[Any, ...]) -> None:
             self.events.append((len(self.events) + 1, event))
 
-        return FileRecorder(emit, self._keep, lambda path: False, self._limit)
+        return FileRecorder(emit, self._keep, self._ignore, self._limit)
 
     def replayer(self) -> FileReplayer:
         """A replayer of what was recorded."""
         return FileReplayer(self.overlay, self.events, self.kept.__getitem__, lambda: self.probing,
-                            self.reports.append)
+                            self.reports.append, self._ignore)
 
     def plain(self, program: Callable[[Bench], None]) -> list[Any]:
         """What the program tells without florc."""

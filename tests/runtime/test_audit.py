@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from florc.runtime import audit as module
+from florc.runtime import inventory as module
 from florc.runtime.audit import AUTO, FULL, OFF, Audit
 from florc.runtime.errors import CannotRestore
 from florc.runtime.watched import WatchedNames, watch

@@ -14,6 +14,7 @@ import pathlib
 import pickle
 import shutil
 import sqlite3
+import stat
 import tempfile
 import zipfile
 from pathlib import Path
@@ -455,6 +456,24 @@ def test_links_devices_and_descriptors(bench):
     told = list(bench.record(program))
     assert {event[1] for _, event in bench.events} == {bench.path("x"), bench.path("y")}
     assert bench.replay(program) == told
+
+
+def test_a_library_that_leads_to_the_users_files_shows_them_as_the_run_had_them(bench):
+    bench.libraries.mkdir()
+    os.symlink(bench.home, bench.libraries / "data")
+    (bench.libraries / "code.py").write_text("pass")
+
+    def program(bench):
+        if bench.enter("loop"):
+            put("log", "written in the loop")
+        bench.leave("loop")
+        for name in ("code.py", "data/log", "data/../code.py", "none", "data", "data/.."):
+            path = f"{bench.libraries}/{name}"
+            bench.tell((name, os.path.lexists(path) and stat.S_IFMT(os.lstat(path).st_mode)))
+
+    told = list(bench.record(program))
+    os.remove(bench.path("log"))
+    assert bench.replay(program, "loop") == told
 
 
 def test_a_forked_child_records_nothing(bench):
