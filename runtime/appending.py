@@ -18,6 +18,8 @@ from typing import Any
 
 from . import private
 
+BLOCK = 4096  # bytes: what goes past the cache begins and ends with one, in memory and in the file
+_PAST_CACHE = getattr(os, "O_DIRECT", 0)  # not on macOS
 HIGH_FD = 500  # no program opens so many files within a microsecond; half the usual limit is left to it
 RESERVE_BYTES = 1 << 14  # for the words that tell why recording stopped, and the run's description
 
@@ -85,6 +87,21 @@ class Appender:
         while len(left):
             done = os.pwrite(fd, left, place)
             left, place = left[done:], place + done
+
+    def write_past_cache(self, data: memoryview) -> None:
+        """Write whole blocks to the start of a `placed` file that nobody else has open, straight to the disk.
+
+        OSError where the disk, or what lies between, does not take that.
+        """
+        if not _PAST_CACHE:
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), self._path)
+        fd = self._own()
+        flags = fcntl.fcntl(fd, fcntl.F_GETFL)
+        fcntl.fcntl(fd, fcntl.F_SETFL, flags | _PAST_CACHE)
+        try:
+            self.write_at(0, data)
+        finally:
+            fcntl.fcntl(self._own(), fcntl.F_SETFL, flags)
 
     def size(self) -> int:
         return os.fstat(self._own()).st_size

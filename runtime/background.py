@@ -35,12 +35,15 @@ class Piece(NamedTuple):
 class Job:
     """Bytes for one place of the pack, large payloads behind them, and the lines of the index that name them.
 
+    Args:
+        packed: how many of the bytes are for the pack; None: all that come before the large payloads.
+
     Attributes:
         seconds: processor time that the thread has taken for it.
         error: why it was not written.
     """
 
-    __slots__ = ("place", "data", "lines", "large", "seconds", "error", "_left", "_done", "_after")
+    __slots__ = ("place", "data", "lines", "large", "seconds", "error", "_packed", "_left", "_done", "_after")
 
     def __init__(
         self,
@@ -49,8 +52,11 @@ class Job:
         lines: bytes,
         after: Callable[[], None],
         large: Sequence[Piece] = (),
+        packed: int | None = None,
     ) -> None:
         self.place, self.data, self.lines, self.large = place, data, lines, large
+        before = large[0].start if large else len(data)
+        self._packed = before if packed is None else packed
         self.seconds = 0.0
         self.error: OSError | None = None
         self._after = after
@@ -61,8 +67,8 @@ class Job:
         self._done.acquire()
 
     def pieces(self) -> list[Piece]:
-        packed = self.large[0].start if self.large else len(self.data)
-        return [*(Piece(start, min(start + PIECE, packed)) for start in range(0, packed, PIECE)), *self.large]
+        starts = range(0, self._packed, PIECE)
+        return [*(Piece(start, min(start + PIECE, self._packed)) for start in starts), *self.large]
 
     @property
     def done(self) -> bool:

@@ -13,9 +13,9 @@ from contextlib import suppress
 from typing import Any
 
 SLOTS = 2  # snapshots in flight: one that is being written, one that waits
-SPARE = (
-    4  # a slot that is so many times larger than what is needed is given back: the first snapshot holds all
-)
+ROOM = 1.25  # times what is needed: the next may be a little larger, and pages not touched cost nothing
+SPARE = 4  # a slot may be so many times larger than what is needed
+IDLE = 16  # a slot that so many snapshots did not need gives its memory back: the first one holds all
 SHARE = 4  # a snapshot may take the so-manieth part of the memory that is free
 _MEMINFO, _CGROUP = "/proc/meminfo", "/sys/fs/cgroup"
 
@@ -23,16 +23,24 @@ _MEMINFO, _CGROUP = "/proc/meminfo", "/sys/fs/cgroup"
 class Slot:
     """One piece of staging memory."""
 
-    __slots__ = ("memory",)
+    __slots__ = ("idle", "memory")
 
     def __init__(self) -> None:
         self.memory: mmap.mmap | None = None
+        self.idle = 0
+
+    @property
+    def size(self) -> int:
+        return 0 if self.memory is None else len(self.memory)
+
+    def suits(self, size: int) -> bool:
+        return size <= self.size <= max(SPARE * size, mmap.PAGESIZE)
 
     def fill(self, parts: list[tuple[int, Any]], size: int) -> memoryview:
         """Copy buffers to their places; what is there, valid until the slot is filled again."""
-        if self.memory is None or not size <= len(self.memory) <= max(SPARE * size, mmap.PAGESIZE):
+        if self.memory is None or not self.suits(size):
             self.memory = None  # the old one goes before the new one comes
-            self.memory = mmap.mmap(-1, size)
+            self.memory = mmap.mmap(-1, int(size * ROOM))
         view = memoryview(self.memory)
         for place, data in parts:
             view[place : place + len(data)] = data
@@ -49,9 +57,17 @@ class Staging:
     def has_room(self) -> bool:
         return bool(self._free)
 
-    def take(self) -> Slot:
-        """A free slot; IndexError if there is none."""
-        return self._free.pop()
+    def take(self, size: int = 0) -> Slot:
+        """The free slot that suits best; IndexError if there is none."""
+        free = sorted(self._free, key=lambda slot: (not slot.suits(size), slot.size))
+        found = free.pop(0)
+        self._free.remove(found)  # the thread may give another one back meanwhile
+        found.idle = 0
+        for slot in free:
+            slot.idle += 1
+            if slot.idle > IDLE:
+                slot.memory = None
+        return found
 
     def give(self, slot: Slot) -> None:
         self._free.append(slot)

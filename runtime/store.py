@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import xxhash
 
 from . import large
-from .appending import Appender
+from .appending import BLOCK, Appender
 from .background import Background, Disk, Job, Piece
 from .errors import StoreError
 from .seal import Seal
@@ -122,9 +122,13 @@ class _Batch:
         return [key for _, key, _ in self.packed] + [key for key, _ in self.large]
 
     def laid_out(self, packed: int) -> tuple[list[tuple[int, memoryview]], list[Piece], int]:
-        """Where each part lies in memory, large ones behind the packed; these as pieces; the size of all."""
+        """Where each part lies in memory, large ones behind the packed; these as pieces; the size of all.
+
+        Large ones begin with a block, as writing past the system's cache needs it.
+        """
         placed, pieces, end = [(place, data) for place, _, data in self.packed], [], packed
         for key, data in self.large:
+            end += -end % BLOCK
             placed.append((end, data))
             pieces.append(Piece(end, end + len(data), key))
             end += len(data)
@@ -289,8 +293,9 @@ class BlobWriter(Disk):
     def _start(self, batch: _Batch, lines: bytes) -> Job | None:
         """Write this now, if it is so little or so much that staging it would not pay; else stage it."""
         self._packed += sum(len(data) for _, _, data in batch.packed)
-        placed, pieces, size = batch.laid_out(self._end - batch.start if batch.packed else 0)
-        slot = self._staging.take()
+        packed = self._end - batch.start if batch.packed else 0
+        placed, pieces, size = batch.laid_out(packed)
+        slot = self._staging.take(size)
         staged = None
         if size > AT_ONCE_BYTES and fits(size):
             with suppress(OSError):  # the system gives no memory after all
@@ -299,7 +304,7 @@ class BlobWriter(Disk):
             self._staging.give(slot)
             self._write_now(batch, lines)
             return None
-        job = Job(batch.start, staged, lines, lambda: self._staging.give(slot), pieces)
+        job = Job(batch.start, staged, lines, lambda: self._staging.give(slot), pieces, packed)
         self._on_the_way = {key: one for key, one in self._on_the_way.items() if not one.done}
         self._on_the_way.update(dict.fromkeys(batch.hashes(), job))
         self._background.start(job)

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from florc.runtime import staging
-from florc.runtime.staging import SLOTS, SPARE, Slot, Staging, fits, free_memory
+from florc.runtime.staging import IDLE, SLOTS, SPARE, Slot, Staging, fits, free_memory
 
 
 def test_what_is_staged_stays_as_it_was():
@@ -23,7 +23,9 @@ def test_a_slot_keeps_its_memory_while_sizes_are_alike():
     first = slot.memory
     slot.fill([], 1 << 19)
     assert slot.memory is first
-    slot.fill([], (1 << 20) + 1)
+    slot.fill([], (1 << 20) + 1000)  # the next snapshot is often a little larger
+    assert slot.memory is first
+    slot.fill([], 1 << 21)
     assert slot.memory is not first
 
 
@@ -42,6 +44,30 @@ def test_there_are_so_many_slots_and_no_more():
         staging_.take()
     staging_.give(slots[0])
     assert staging_.has_room and staging_.take() is slots[0]
+
+
+def test_small_and_large_snapshots_in_turns_have_a_slot_each():
+    found = Staging()
+    memories = []
+    for size in (8 << 20, 1 << 16) * 4:
+        slot = found.take(size)
+        slot.fill([], size)
+        memories.append(slot.memory)
+        found.give(slot)
+    assert len(set(map(id, memories))) == 2
+
+
+def test_memory_that_many_snapshots_did_not_need_is_given_back():
+    found = Staging()
+    large = found.take(8 << 20)
+    large.fill([], 8 << 20)
+    found.give(large)
+    for _ in range(IDLE + 1):
+        slot = found.take(1 << 16)
+        slot.fill([], 1 << 16)
+        assert slot is not large
+        found.give(slot)
+    assert large.memory is None
 
 
 def test_a_child_sees_the_same_memory_and_costs_no_copy():
