@@ -54,7 +54,10 @@ def select(
             run = script.main_loops[numbers[0]]
             count = len(run.iterations)
             had = f"it had {count}, 0 to {count - 1}" if count else "it had 0"
-            raise _usage(f"--at {part}: {run.block} has no such iteration ({had}; 3:5 is 3 and 4)")
+            why = f"has no such iteration ({had}; 3:5 is 3 and 4)"
+            if run.silent:
+                why = f"has iterations too short to be told apart, from {count - 1} on; put an `if` around it"
+            raise _usage(f"--at {part}: {run.block} {why}")
         for number in numbers:
             chosen[number] |= found[number]
     selected = {number: frozenset(found) for number, found in chosen.items() if found}

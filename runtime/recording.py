@@ -15,6 +15,7 @@ from .audit import AUTO, OFF, Audit
 from .background import Job
 from .checkpoint import Snapshots, Taken
 from .children import VALUES_LOST, Children, Flag, Forked, Spawned
+from .collector import resting
 from .context import context
 from .errors import CannotRestore, StoreError
 from .figures import Chances, Figures, Outcome
@@ -30,10 +31,11 @@ from .seal import Seal
 from .signals import calm
 from .store import BlobWriter
 
-# Loops that take next to nothing are not worth their events: after so many runs (iterations of a main loop)
-# of so few seconds each they are no longer followed.
+# Loops that take next to nothing are not worth their events: after so many runs of so few seconds each they
+# are no longer followed. Of a main loop iterations are not, if those of a window take less than noting may;
+# the first window does not count: it writes each event at once, and all is new to the processor.
 MUTE_AFTER, MUTE_BELOW = 50, 0.001
-SILENCE_AFTER, SILENCE_BELOW = 300, 0.0002
+WINDOW = 500
 GIVE_UP_AFTER = 3  # checkpoints of a block that could not see all: then none is tried
 FIRST_HOOK = 1 << 40  # the numbers of florc's hooks: under a number of another on its tensor, that would go
 MAX_GRAPHS = 8  # tensors with a graph at a block's exit whose backward is watched
@@ -90,7 +92,7 @@ class RecordLoop(OpenLoop):
 
     __slots__ = (
         "recorder", "base", "unkept", "began", "spent", "saved", "iterator", "noted", "audited",
-        "noting",
+        "noting", "ran",
     )  # fmt: skip
 
     def __init__(
@@ -102,7 +104,7 @@ class RecordLoop(OpenLoop):
         self.unkept: Outcome = "refused"  # why no state is kept while there is no base
         self.saved: dict[str, bytes] = {}
         self.iterator: Any = None
-        self.noting = 0.0  # seconds taken by writing down its iterations
+        self.noting = self.ran = 0.0  # seconds of a window: to write down its iterations, and their own
         self.audited = False  # libraries are looked at before and after it
         self.began = 0.0  # when the current iteration or block began
         self.spent = 0.0  # what florc had taken by then
@@ -280,15 +282,17 @@ class Recorder:
         noting = loop.began - started - (self.policy.stalled - stalled)
         self.policy.paid(noting)
         loop.noting += noting
-        if loop.iteration >= SILENCE_AFTER and self._is_too_short(loop, self.policy.costs(block).compute):
-            loop.live = False
-            self.journal.add(["S"])
+        loop.ran += seconds
+        if loop.iteration and loop.iteration % WINDOW == 0:
+            if loop.iteration > WINDOW and self._is_too_short(loop):
+                loop.live = False
+                self.journal.add(["S"])
+            loop.noting = loop.ran = 0.0
         loop.spent = self.policy.stalled
 
-    def _is_too_short(self, loop: RecordLoop, compute: float) -> bool:
+    def _is_too_short(self, loop: RecordLoop) -> bool:
         """True if to note a main loop's iterations takes more of their time than may be taken."""
-        bound = self.policy.overhead or DEFAULT_OVERHEAD
-        return compute < SILENCE_BELOW or loop.noting > bound * compute * loop.iteration
+        return loop.noting > (self.policy.overhead or DEFAULT_OVERHEAD) * loop.ran
 
     def leave(self, loop: RecordLoop, extra: dict[str, Any]) -> None:
         self._safely(lambda: self._leave(loop, extra))
@@ -562,7 +566,7 @@ class Recorder:
         """Do what recording needs; whatever fails, training goes on without it."""
         if self.broken:
             return
-        with calm:
+        with calm, resting():
             try:
                 action()
             except Exception as error:

@@ -17,14 +17,14 @@ def main():
     torch.set_num_threads(1)
     torch.manual_seed(args.seed)
     truth = torch.randn(16, 1)
-    model = nn.Sequential(nn.Linear(16, 32), nn.Tanh(), nn.Linear(32, 1))
+    model = nn.Sequential(nn.Linear(16, 128), nn.Tanh(), nn.Linear(128, 1))
     optimizer = torch.optim.SGD(model.parameters(), lr=args.lr, momentum=0.9)
     average = 1.0
     bench_mark("loop-start")
     # [loop begin]
     for step in range(args.steps):  # [epoch loop]
         # [epoch begin]
-        x = torch.randn(32, 16)
+        x = torch.randn(64, 16)
         y = torch.tanh(x @ truth)
         optimizer.zero_grad()
         loss = F.mse_loss(model(x), y)
