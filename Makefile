@@ -63,6 +63,7 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks.environments
 	$(BIN)/python -m benchmarks $(BENCH)
 	$(BIN)/python -m benchmarks.report
+	$(BIN)/python -m benchmarks.queries
 
 demo: $(STAMP)
 	@$(BIN)/python samples/demo.py
