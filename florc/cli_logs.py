@@ -26,7 +26,7 @@ def logs(
     """Show the values that a run and its replays noted with florc.log (default: the last that did)."""
 
     def work() -> int:
-        from . import showing
+        from .notes import showing
 
         return showing.show(showing.Asked(run, names, wide or bool(names), form or "", source, store))
 

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from .options import DEFAULT_OVERHEAD, RecordOptions, ReplayOptions, Target
-from .where import LOCAL, Where
+from .spread.where import LOCAL, Where
 
 Work = Callable[[], int]
 

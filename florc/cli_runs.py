@@ -8,10 +8,11 @@ from typing import Any
 
 import click
 
-from . import describing, messages, project, units
+from . import messages, project, units
 from .errors import EXIT_REFUSED
 from .runtime import runs as store_runs
 from .runtime.runs import Run
+from .stored import describing
 
 COLUMNS = ("run", "program", "state", "exit", "started", "took")
 
@@ -101,8 +102,8 @@ def gc(
     """
 
     def work() -> int:
-        from . import collecting
-        from .choosing import Wanted
+        from .stored import collecting
+        from .stored.choosing import Wanted
 
         return collecting.collect(project.store_folder(store), Wanted(keep, older_than, max_size), dry_run)
 
@@ -117,7 +118,7 @@ def export(run: str, out: str | None, store: str | None) -> Callable[[], int]:
     """Write a run into a file that `florc runs import` takes."""
 
     def work() -> int:
-        from . import sharing
+        from .stored import sharing
 
         return sharing.export_run(run, out, store)
 
@@ -136,7 +137,7 @@ def import_(
     """Take an exported run, or the folder of one, into the store."""
 
     def work() -> int:
-        from . import sharing
+        from .stored import sharing
 
         return sharing.import_run(sharing.ImportOptions(source, trust, name, script, store))
 
@@ -151,7 +152,7 @@ def verify(run: str | None, rerun: bool, store: str | None) -> Callable[[], int]
     """Check what is stored of a run (default: the newest), or whether the run repeats (--rerun)."""
 
     def work() -> int:
-        from . import verifying
+        from .stored import verifying
 
         return verifying.verify(run, store, rerun)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .where import LOCAL, Where
+from .spread.where import LOCAL, Where
 
 DEFAULT_OVERHEAD = 1 / 15  # the paper's bound on what recording may add to the run time
 

@@ -9,7 +9,7 @@ from bisect import bisect_right
 from typing import Any
 
 from . import messages, units
-from .planning import Plan
+from .plans.planning import Plan
 
 AFTER_SECONDS = 1.0  # no bar for what is over before one has read it
 EVERY_SECONDS = 0.1

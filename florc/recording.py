@@ -13,7 +13,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, TypeVar
 
-from . import __version__, environment, gitinfo, messages, project, relocating, runner, startup, trust, units
+from . import __version__, environment, gitinfo, messages, project, runner, startup, trust, units
 from .cache import CodeCache
 from .errors import EXIT_USAGE, FlorcError
 from .hook import Hooks, Source
@@ -23,6 +23,7 @@ from .project import Project
 from .runtime import runs
 from .runtime.errors import StoreError
 from .runtime.figures import Figures
+from .stored import relocating
 
 T = TypeVar("T")
 

@@ -15,34 +15,14 @@ from typing import Any
 
 import click
 
-from . import (
-    answering,
-    causes,
-    environment,
-    leash,
-    locks,
-    messages,
-    narrowing,
-    outlook,
-    overlays,
-    planning,
-    progress,
-    project,
-    reaching,
-    relocating,
-    remote,
-    runner,
-    selection,
-    shares,
-    startup,
-    summary,
-    trust,
-)
+from . import causes, environment, messages, overlays, progress, project, runner, startup, summary, trust
 from .cache import CodeCache
 from .errors import EXIT_INEXACT, EXIT_REFUSED, FlorcError
 from .hook import Hooks, Source, plain
 from .matching import FileMatch, bound_names, carried, edits_of, loop_targets, match_project
+from .notes import answering
 from .options import ReplayOptions, Target
+from .plans import narrowing, outlook, planning, reaching, selection
 from .project import Project
 from .recording import script_id
 from .runtime import emitter, journal, runs
@@ -51,6 +31,8 @@ from .runtime.lockstep import Edits
 from .runtime.route import Route
 from .runtime.script import Script, parse
 from .runtime.window import Window
+from .spread import leash, shares
+from .stored import locks, relocating, remote
 from .transforms import instrument, to_code
 
 
@@ -167,12 +149,12 @@ def _check_inputs(share: shares.Share, prepared: Prepared) -> None:
 def _by_others(prepared: Prepared, options: ReplayOptions, clock: summary.Clock) -> int | None:
     """Let other processes do it, if that was asked for and gains something; None otherwise."""
     if options.first_difference:
-        from . import searching
+        from .plans import searching
 
         return searching.search(prepared, options, clock)
     if not options.spreads:
         return None
-    from . import spreading
+    from .spread import spreading
 
     return spreading.spread(prepared, options, clock)
 
@@ -194,7 +176,7 @@ def _is_silent(options: ReplayOptions, share: shares.Share | None) -> bool:
 
 def _show(prepared: Prepared, options: ReplayOptions, clock: summary.Clock) -> int:
     """Print the plan on standard output; 65 if the record is not whole."""
-    from . import spreading
+    from .spread import spreading
 
     run = prepared.run
     parts = spreading.windows(prepared, options.workers or 1) or [prepared.window]

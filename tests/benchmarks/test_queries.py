@@ -4,6 +4,7 @@ import ast
 
 from benchmarks import queries
 from benchmarks.queries import ALL_STEPS, AT_EPOCH, AT_STEP, TWO, Outcome
+from benchmarks.variants import INNER, OUTER
 
 STEPS = 20
 
@@ -21,7 +22,7 @@ def test_every_question_is_a_program_with_its_line_and_the_truth_has_all_lines()
     for text in (*texts, queries.truth_text()):
         ast.parse(text)
         assert "# [" not in text
-    for probe in (queries.OUTER, queries.INNER, queries.RARE):
+    for probe in (OUTER, INNER, queries.RARE):
         assert probe in queries.truth_text() and any(probe in text for text in texts)
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from florc import bisection
+from florc.plans import bisection
 
 
 def search(count: int, turn: int | None, at_once: int) -> tuple[int | None, list[list[int]]]:

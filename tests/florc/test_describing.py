@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from florc import cli, describing, project
+from florc import cli, project
 from florc.runtime import journal, runs
 from florc.runtime.figures import Chances, Figures
 from florc.runtime.graph import MARSHAL_VERSION
 from florc.runtime.runs import Run
 from florc.runtime.store import BlobWriter
+from florc.stored import describing
 
 MAIN, BLOCK, HOT = "train.py::for#0", "train.py::for#0/for#0", "train.py::for#0/for#1"
 WEIGHTS, ROWS = bytes(range(250)) * 8, bytes(3000)

@@ -12,11 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from florc import cache, cli, overlays, places, project, sharing
-from florc.choosing import Candidate, Freed, Shared, Wanted, choose
+from florc import cache, cli, overlays, project
 from florc.runtime import journal, large, runs
 from florc.runtime.runs import Run
 from florc.runtime.store import BlobReader, BlobWriter
+from florc.spread import places
+from florc.stored import sharing
+from florc.stored.choosing import Candidate, Freed, Shared, Wanted, choose
 from tests.florc.running import environment, florc, lay
 
 DAY = 24 * 3600

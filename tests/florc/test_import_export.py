@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from florc import archive
 from florc.errors import FlorcError
 from florc.runtime import runs
 from florc.runtime.errors import StoreError
+from florc.stored import archive
 from tests.warm import NUMPY, Done, Warm, environment
 
 PROGRAM = """\

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from florc.narrowing import reaches_the_script
+from florc.plans.narrowing import reaches_the_script
 from tests.florc.running import florc, lay, python
 
 pytestmark = pytest.mark.program

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from florc.partition import longest, partition
+from florc.spread.partition import longest, partition
 
 WORKERS = range(2, 65)
 EPOCHS = 200

@@ -13,12 +13,13 @@ from typing import Any
 
 import pytest
 
-from florc import __version__, ray_node
-from florc.apart import own_output
+from florc import __version__
 from florc.errors import FlorcError
-from florc.on_ray import Cluster, Needs, command
-from florc.ray_node import Node
-from florc.where import Where
+from florc.spread import ray_node
+from florc.spread.apart import own_output
+from florc.spread.on_ray import Cluster, Needs, command
+from florc.spread.ray_node import Node
+from florc.spread.where import Where
 from tests.florc.running import environment, florc, lay
 
 

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from florc import messages
-from florc.planning import LoopPlan, Plan, Stretch
+from florc.plans.planning import LoopPlan, Plan, Stretch
 from florc.progress import Bar, Progress, shown
 from florc.runtime.window import Window
-from florc.workers import Outcome
+from florc.spread.workers import Outcome
 from tests.florc.running import TIMEOUT_S, environment, florc, lay, python
 from tests.harness import Desk, Program, check_plan
 
@@ -219,7 +219,7 @@ def test_without_a_line_in_the_loop_there_is_nothing_to_search(recorded):
 
 @pytest.mark.parametrize(("at_once", "most"), [(1, 9), (4, 5)])
 def test_bisection_looks_at_few_iterations(at_once, most):
-    from florc import searching
+    from florc.plans import searching
 
     calls: list[list[Window]] = []
 

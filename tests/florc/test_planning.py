@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from florc import outlook, units
-from florc.planning import Costs, Plan, make, merged
+from florc import units
+from florc.plans import outlook
+from florc.plans.planning import Costs, Plan, make, merged
 from florc.runtime.figures import Figures
 from florc.runtime.lockstep import Edits
 from florc.runtime.route import Route

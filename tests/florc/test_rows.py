@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from florc import tables
-from florc.rows import Row, Table, chosen, listed, pivoted, rows_of
+from florc.notes import tables
+from florc.notes.rows import Row, Table, chosen, listed, pivoted, rows_of
 from florc.runtime.answers import Answer, Answers, Replay
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from florc.errors import EXIT_USAGE, FlorcError
+from florc.plans.selection import sample, select, spread
 from florc.runtime.lockstep import Edits
 from florc.runtime.script import Script, parse
 from florc.runtime.window import Values
-from florc.selection import sample, select, spread
 
 MAIN, SECOND, INNER = "train.py::main/for#0", "train.py::fit/while#1", "train.py::main/for#0/for#0"
 PROBED, QUIET = 1, 0  # numbers of hits: a region with a probe in it ran, or not

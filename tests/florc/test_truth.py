@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from florc.truth import Line, at_first, truth, turned
+from florc.plans.truth import Line, at_first, truth, turned
 
 HERE, THERE = ("train.py", 12), ("train.py", 30)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from florc.merging import merge
+from florc.spread.merging import merge
 from tests.florc.running import TIMEOUT_S, environment, florc, lay, python
 
 TRAIN = """\

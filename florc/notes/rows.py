@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .runtime.answers import Answers
-from .runtime.script import Event
+from florc.runtime.answers import Answers
+from florc.runtime.script import Event
 
 RECORD, REPLAY, BOTH = "record", "replay", "both"
 OF_REPLAYS = "@replay"  # behind a column's name, where the table has recorded values too

@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from . import units
-from .describing import table
+from florc import units
+from florc.stored.describing import table
+
 from .planning import LoopPlan, Plan, Stretch, merged
 
 MAX_ROWS = 20  # stretches of one loop in the table: it should stay on a screen; --json has all

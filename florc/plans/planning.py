@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from .runtime.lockstep import Cursor
-from .runtime.route import Route
-from .runtime.script import Iteration, LoopRun, Script
+from florc.runtime.lockstep import Cursor
+from florc.runtime.route import Route
+from florc.runtime.script import Iteration, LoopRun, Script
 
 Action = Literal["skip", "restore", "execute"]
 

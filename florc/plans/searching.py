@@ -11,16 +11,19 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from . import bisection, messages, planning, selection, spreading, summary, truth, units
-from .errors import EXIT_INEXACT, EXIT_USAGE, FlorcError
-from .matching import loop_targets
-from .runtime.window import Window
+from florc import messages, summary, units
+from florc.errors import EXIT_INEXACT, EXIT_USAGE, FlorcError
+from florc.matching import loop_targets
+from florc.runtime.window import Window
+from florc.spread import spreading
+from florc.spread.workers import Outcome
+
+from . import bisection, planning, selection, truth
 from .truth import Line
-from .workers import Outcome
 
 if TYPE_CHECKING:
-    from .options import ReplayOptions
-    from .replaying import Prepared
+    from florc.options import ReplayOptions
+    from florc.replaying import Prepared
 
 EXIT_SAME = 1  # as grep's: there is none
 

@@ -13,11 +13,11 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from . import trust, units
-from .runtime import journal, large, runs, store
-from .runtime.figures import Chances, Figures
-from .runtime.runs import Run
-from .runtime.script import LoopRun, Script, parse
+from florc import trust, units
+from florc.runtime import journal, large, runs, store
+from florc.runtime.figures import Chances, Figures
+from florc.runtime.runs import Run
+from florc.runtime.script import LoopRun, Script, parse
 
 TOLD_LIBRARIES = ("torch", "numpy")  # results depend on these most; --json has all
 MAX_NOTES = 5  # of what the recording noted; a replay tells all

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import trust
-from .errors import EXIT_REFUSED, FlorcError
+from florc import trust
+from florc.errors import EXIT_REFUSED, FlorcError
+from florc.runtime import answers, journal, runs
+from florc.runtime.errors import StoreError
+from florc.runtime.runs import Run
+
 from .rows import Row, rows_of
-from .runtime import answers, journal, runs
-from .runtime.errors import StoreError
-from .runtime.runs import Run
 
 
 @dataclass(frozen=True)

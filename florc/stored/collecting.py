@@ -19,11 +19,14 @@ from pathlib import Path
 
 import click
 
-from . import cache, locks, messages, overlays, sharing, units, workers
+from florc import cache, messages, overlays, units
+from florc.errors import EXIT_REFUSED
+from florc.runtime import answers, appending, description, journal, large, runs, store
+from florc.runtime.runs import Run
+from florc.spread import workers
+
+from . import locks, sharing
 from .choosing import Candidate, Freed, Shared, Wanted, choose, total
-from .errors import EXIT_REFUSED
-from .runtime import answers, appending, description, journal, large, runs, store
-from .runtime.runs import Run
 
 ASIDE_SECONDS = 24 * 3600  # a file is written aside within seconds; what is older a kill has left
 

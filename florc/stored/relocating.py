@@ -10,8 +10,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from . import project
-from .options import Target
+from florc import project
+from florc.options import Target
 
 # places of paths in a file event, by its kind; in all others it is the second field
 _PATHS = {"rename": (1, 2), "link": (1, 2), "symlink": (1, 2)}

@@ -18,11 +18,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from . import messages, project
+from florc import messages, project
+from florc.errors import EXIT_REFUSED, EXIT_USAGE, FlorcError
+from florc.runtime import description, large, private, runs
+from florc.runtime.errors import StoreError
+
 from .archive import NAMES, large_of
-from .errors import EXIT_REFUSED, EXIT_USAGE, FlorcError
-from .runtime import description, large, private, runs
-from .runtime.errors import StoreError
 
 FOLDER = "stores"  # in the user's cache
 ASIDE = ".fetched"  # behind the name of a file that is being fetched
@@ -74,7 +75,7 @@ def _fetch(url: str, what: str, folder: Path, run: str) -> None:
     """Let another process fetch; what it says is passed on."""
     import subprocess  # no replay of a store on this machine should load it
 
-    words = [sys.executable, "-m", "florc.fetching", url, what, str(folder), run]
+    words = [sys.executable, "-m", "florc.stored.fetching", url, what, str(folder), run]
     done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False)
     if done.returncode:
         raise FlorcError(

@@ -6,15 +6,19 @@ import signal
 import sys
 from typing import TYPE_CHECKING, BinaryIO
 
-from . import answering, apart, messages, outlook, shares, stopping, summary, workers
+from florc import messages, summary
+from florc.notes import answering
+from florc.plans import outlook
+from florc.runtime.window import Window
+
+from . import apart, shares, stopping, workers
 from .local import Local
 from .places import Place
-from .runtime.window import Window
 from .where import LOCAL
 
 if TYPE_CHECKING:
-    from .options import ReplayOptions
-    from .replaying import Prepared
+    from florc.options import ReplayOptions
+    from florc.replaying import Prepared
 
 
 def spread(prepared: Prepared, options: ReplayOptions, clock: summary.Clock) -> int | None:

@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 
 import click
 
-from . import messages, project, reading, tables
-from .errors import EXIT_INEXACT, EXIT_USAGE, FlorcError
+from florc import messages, project
+from florc.errors import EXIT_INEXACT, EXIT_USAGE, FlorcError
+
+from . import reading, tables
 from .rows import Row, chosen, listed, pivoted
 
 

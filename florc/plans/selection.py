@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeVar
 
-from .errors import EXIT_USAGE, FlorcError
-from .runtime.lockstep import Edits
-from .runtime.script import LoopRun, Script
-from .runtime.window import Values, Window
+from florc.errors import EXIT_USAGE, FlorcError
+from florc.runtime.lockstep import Edits
+from florc.runtime.script import LoopRun, Script
+from florc.runtime.window import Values, Window
 
 T = TypeVar("T")
 

@@ -14,10 +14,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 
+from florc.runtime.lockstep import Edits
+from florc.runtime.script import LoopRun, Script
+from florc.runtime.window import Part, Window
+
 from .partition import partition
-from .runtime.lockstep import Edits
-from .runtime.script import LoopRun, Script
-from .runtime.window import Part, Window
 
 VARIABLE = "FLORC_REPLAY_SHARE"
 STEP_SECONDS = 1e-3  # for an iteration whose time the record does not have

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from .runtime.appending import moved_up
+from florc.runtime.appending import moved_up
 
 
 def share(folder: Path) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from .matching import FileMatch
-from .runtime.script import Script
-from .transforms import MODULE_REGION
+from florc.matching import FileMatch
+from florc.runtime.script import Script
+from florc.transforms import MODULE_REGION
 
 
 def unreached(script: Script, matches: Mapping[str, FileMatch]) -> Iterator[str]:

@@ -16,8 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
-from .errors import EXIT_REFUSED, FlorcError
-from .runtime import answers, description, journal, large, private, store
+from florc.errors import EXIT_REFUSED, FlorcError
+from florc.runtime import answers, description, journal, large, private, store
 
 FOLDER = "florc-run"  # of all members: short, so that no name needs an extended header
 # the description first: whoever reads can stop there

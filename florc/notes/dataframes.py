@@ -5,10 +5,13 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from . import describing, project, reading
-from .errors import EXIT_REFUSED, FlorcError
+from florc import project
+from florc.errors import EXIT_REFUSED, FlorcError
+from florc.runtime import runs as recorded
+from florc.stored import describing
+
+from . import reading
 from .rows import Table, chosen, listed, pivoted
-from .runtime import runs as recorded
 
 
 def logs(

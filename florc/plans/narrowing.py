@@ -17,9 +17,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .matching import FileMatch
-from .runtime.script import Hits, Iteration, LoopRun, Script
-from .transforms import When, last_showing, may_show
+from florc.matching import FileMatch
+from florc.runtime.script import Hits, Iteration, LoopRun, Script
+from florc.transforms import When, last_showing, may_show
 
 Place = tuple[str, int]  # a file and the number of a region in it
 

@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from . import messages
-from .errors import EXIT_INEXACT, EXIT_REFUSED, EXIT_USAGE
+from florc import messages
+from florc.errors import EXIT_INEXACT, EXIT_REFUSED, EXIT_USAGE
+
 from .merging import merge
 from .places import NODE_PREFIX, PREFIX, Ended, Files, Place, Running
 from .shares import Share

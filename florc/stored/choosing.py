@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from . import units
+from florc import units
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from . import __version__, messages, ray_node, shares
-from .errors import EXIT_INEXACT, EXIT_REFUSED, EXIT_USAGE, FlorcError
+from florc import __version__, messages
+from florc.errors import EXIT_INEXACT, EXIT_REFUSED, EXIT_USAGE, FlorcError
+
+from . import ray_node, shares
 from .places import NODE_PREFIX, Ended, Files, Running
 from .shares import Share
 from .where import Where

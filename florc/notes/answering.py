@@ -6,13 +6,13 @@ import os
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
-from . import messages
-from .runtime import answers
-from .runtime.answers import Answer, Replay
+from florc import messages
+from florc.runtime import answers
+from florc.runtime.answers import Answer, Replay
 
 if TYPE_CHECKING:
-    from .runtime.runs import Run
-    from .runtime.tally import Tally
+    from florc.runtime.runs import Run
+    from florc.runtime.tally import Tally
 
 
 def new_id() -> str:

@@ -1,10 +1,10 @@
-"""`python -m florc.fetching URL WHAT FOLDER RUN`: the process that fetches from a store behind a URL."""
+"""`python -m florc.stored.fetching URL WHAT FOLDER RUN`: fetch from a store behind a URL, in a process."""
 
 from __future__ import annotations
 
 import sys
 
-from . import startup
+from florc import startup
 
 
 def main() -> int:

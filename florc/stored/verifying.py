@@ -8,12 +8,12 @@ from pathlib import Path
 
 import click
 
-from . import messages, project, replaying, startup, trust
-from .errors import EXIT_INEXACT, EXIT_REFUSED, FlorcError
-from .options import ReplayOptions, Target
-from .runtime import answers, journal, runs
-from .runtime.errors import StoreError
-from .runtime.store import BlobReader
+from florc import messages, project, replaying, startup, trust
+from florc.errors import EXIT_INEXACT, EXIT_REFUSED, FlorcError
+from florc.options import ReplayOptions, Target
+from florc.runtime import answers, journal, runs
+from florc.runtime.errors import StoreError
+from florc.runtime.store import BlobReader
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,9 @@ import sys
 import time
 from dataclasses import replace
 
-from . import overlays, shares
+from florc import overlays
+
+from . import shares
 from .places import Ended, Files, Running
 from .shares import Share
 

@@ -15,14 +15,16 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from . import archive, messages, project, trust
-from .errors import EXIT_INEXACT, EXIT_REFUSED, FlorcError
-from .options import Target
-from .recording import script_id
-from .runtime import answers, description, journal, large, private, runs, store
-from .runtime.errors import StoreError
-from .runtime.key import Key
-from .runtime.seal import Seal, new_salt
+from florc import messages, project, trust
+from florc.errors import EXIT_INEXACT, EXIT_REFUSED, FlorcError
+from florc.options import Target
+from florc.recording import script_id
+from florc.runtime import answers, description, journal, large, private, runs, store
+from florc.runtime.errors import StoreError
+from florc.runtime.key import Key
+from florc.runtime.seal import Seal, new_salt
+
+from . import archive
 
 TEMPORARY = ".import-"  # before the name of a folder that is being filled: no run's name begins so
 REPLACED = "replaced"  # in it: the run that is being replaced
