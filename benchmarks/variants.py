@@ -13,8 +13,7 @@ import re
 from .catalog import Workload
 
 OUTER, INNER = "| outer", "| inner"
-FLORC_IMPORTS = ("import click, dill, libcst, xxhash\n"
-                 "import florc.cli_program, florc.replaying, florc.runtime.replaying")
+FLORC_IMPORTS = "import florc.cli, florc.replaying, florc.runtime.session"  # with all that these import
 
 
 class MissingPlace(ValueError):

@@ -7,7 +7,7 @@ that is not the recorded one, a choice among the iterations of an inner loop.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -260,7 +260,7 @@ class _Way:
                 i, i + 1, action, landed,
                 tuple(block.block for block in skipped), tuple(block.block for block in executed),
                 self._restoring(i, [*skipped, *executed], landed is not None),
-                max(_seconds(one) - sum(block.seconds for block in skipped), 0.0),
+                running(one, skipped),
             )
         )  # fmt: skip
 
@@ -283,9 +283,10 @@ class _Way:
         )  # fmt: skip
 
 
-def _seconds(one: Iteration) -> float:
-    """What an iteration took; at least what is known of the blocks in it."""
-    return one.seconds if one.seconds is not None else sum(block.seconds for block in one.blocks)
+def running(one: Iteration, skipped: Iterable[LoopRun]) -> float:
+    """The program's own seconds in an iteration in which these blocks are put back."""
+    known = one.seconds if one.seconds is not None else sum(block.seconds for block in one.blocks)
+    return max(known - sum(block.seconds for block in skipped), 0.0)
 
 
 def merged(loop: LoopPlan) -> Iterator[Stretch]:

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 
+from florc.plans.planning import running
 from florc.runtime.lockstep import Edits
 from florc.runtime.script import LoopRun, Script
 from florc.runtime.window import Part, Window
@@ -141,11 +142,10 @@ def _chosen(number: int, items: list[int], starts: list[int], every: list[int]) 
 
 
 def _seconds(run: LoopRun, edits: Edits, items: list[int]) -> list[float]:
-    """What each of these iterations takes: the blocks in it that run again."""
-    return [
-        sum(block.seconds for block in run.iterations[i].blocks if edits.touch(block.hits)) + STEP_SECONDS
-        for i in items
-    ]
+    """What each of these iterations takes: all of it but the blocks that are put back."""
+    every = [run.iterations[item] for item in items]
+    back = [[block for block in one.blocks if block.ckpt and not edits.touch(block.hits)] for one in every]
+    return [running(one, blocks) + STEP_SECONDS for one, blocks in zip(every, back, strict=True)]
 
 
 def _start_up(run: LoopRun, item: int) -> float:
@@ -153,5 +153,5 @@ def _start_up(run: LoopRun, item: int) -> float:
     start = item
     while start > 0 and run.iterations[start].ckpt is None:
         start -= 1
-    blocks = [block for one in run.iterations[start:item] for block in one.blocks]
-    return sum(block.seconds for block in blocks if block.ckpt is None) + STEP_SECONDS * (item - start)
+    way = run.iterations[start:item]
+    return sum(running(one, [block for block in one.blocks if block.ckpt]) + STEP_SECONDS for one in way)
