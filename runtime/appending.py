@@ -88,20 +88,23 @@ class Appender:
             done = os.pwrite(fd, left, place)
             left, place = left[done:], place + done
 
-    def write_past_cache(self, data: memoryview) -> None:
-        """Write whole blocks to the start of a `placed` file that nobody else has open, straight to the disk.
+    def write_past_cache(self, place: int, data: memoryview) -> None:
+        """Write whole blocks to a place of a `placed` file, straight to the disk.
 
-        OSError where the disk, or what lies between, does not take that.
+        The place and the memory must be at the beginning of a block. OSError where the disk, or what lies
+        between, does not take that; a part may be written then.
         """
         if not _PAST_CACHE:
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), self._path)
-        fd = self._own()
-        flags = fcntl.fcntl(fd, fcntl.F_GETFL)
-        fcntl.fcntl(fd, fcntl.F_SETFL, flags | _PAST_CACHE)
+        fd = moved_up(os.open(self._path, self._mode | _PAST_CACHE | os.O_NOFOLLOW | os.O_CLOEXEC))
         try:
-            self.write_at(0, data)
+            if identity(fd) != self._file:
+                raise OSError(errno.ESTALE, os.strerror(errno.ESTALE), self._path)
+            while len(data):
+                done = os.pwrite(fd, data, place)
+                data, place = data[done:], place + done
         finally:
-            fcntl.fcntl(self._own(), fcntl.F_SETFL, flags)
+            close_own(fd, self._file)
 
     def size(self) -> int:
         return os.fstat(self._own()).st_size

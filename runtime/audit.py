@@ -36,6 +36,15 @@ NOISE = frozenset(
     | {"~logging", "~atexit", "~torch.utils.hooks:RemovableHandle"}
 )
 OWN = ("florc", "xxhash", "dill", "_pytest", "pytest")
+# what torch brings along, half of all classes there are: nobody trains in these who does not name them
+BYSTANDERS = frozenset(
+    {"ast", "asyncio", "ctypes", "email", "http", "mpmath", "sympy", "torchgen", "typing_extensions"}
+    | {"unittest", "urllib", "xml"}
+)
+INNER = tuple(
+    f"torch._{room}" for room in ("dynamo", "higher_order_ops", "inductor", "library", "prims_common")
+)
+IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE: made in C, and no attribute of theirs can be set
 
 def _counts(value: Any, was_there: bool, is_own: Callable[[Any], bool]) -> bool:
     """False for what libraries do by themselves: submodules, late imports, functions they wrap."""
@@ -54,6 +63,7 @@ class Audit:
         is_project: whether a module's name is one of the project's.
         is_own: whether a function or class is the project's.
         files: the project's files, those that run under another module's name too.
+        is_named: whether the project's text has a word in it.
     """
 
     def __init__(
@@ -63,12 +73,14 @@ class Audit:
         is_project: Callable[[str], bool],
         is_own: Callable[[Any], bool],
         files: Container[str] = (),
+        is_named: Callable[[str], bool] = lambda word: True,
     ) -> None:
-        self._mode, self._overhead = mode, overhead
+        self._mode, self._overhead, self._is_named = mode, overhead, is_named
         self._is_project, self._is_own, self._files = is_project, is_own, files
         self._inventory = Inventory()
         self._known: set[int] = set()  # modules and classes that have been asked for
         self._looked_at: dict[str, bool] = {}
+        self._named: frozenset[str] = frozenset()  # bystanders that the project's text names
         self._next: dict[str, int] = {}  # block -> the execution that is looked at next
         self.spent = 0.0
         self._longest = 0.0
@@ -116,10 +128,11 @@ class Audit:
 
     def _find_new(self) -> None:
         """Take in the modules and classes that have come since the last look."""
+        self._named = frozenset(filter(self._is_named, BYSTANDERS))
         known, asked = self._known, self._looked_at
         found: list[tuple[str, dict[str, Any]]] = []
         for name, module in list(sys.modules.items()):
-            if id(module) not in known:
+            if id(module) not in known and self._concerns(name):
                 known.add(id(module))
                 names = getattr(module, "__dict__", None)
                 if type(names) is not dict or names.get("__file__") in self._files:
@@ -127,16 +140,24 @@ class Audit:
                 if "._" not in name and self._is_looked_at(name):
                     found.append((module_key(name), names))
         for cls in _classes():
-            if id(cls) not in known:
-                known.add(id(cls))
-                home: Any = cls.__module__
-                looked_at = asked.get(home) if type(home) is str else False
-                if looked_at is None:
-                    looked_at = self._is_looked_at(home)
-                if looked_at and "<" not in cls.__qualname__:
-                    # public ones are often made in private modules
-                    found.append((class_key(cls), gc.get_referents(cls.__dict__)[0]))
+            if id(cls) in known or cls.__flags__ & IMMUTABLE:
+                continue
+            home: Any = cls.__module__
+            looked_at = asked.get(home) if type(home) is str else False
+            if looked_at is None:
+                if not self._concerns(home):
+                    continue
+                looked_at = self._is_looked_at(home)
+            known.add(id(cls))
+            if looked_at and "<" not in cls.__qualname__:
+                # public ones are often made in private modules
+                found.append((class_key(cls), gc.get_referents(cls.__dict__)[0]))
         self._inventory.extend(found)
+
+    def _concerns(self, module: str) -> bool:
+        """False for a bystander that no text of the project's names yet."""
+        top = module.partition(".")[0]
+        return top not in BYSTANDERS or top in self._named
 
     def _is_looked_at(self, module: Any) -> bool:
         if type(module) is not str or self._is_project(module):
@@ -145,7 +166,7 @@ class Audit:
         if known is None:
             top = module.partition(".")[0]
             known = top not in OWN and not top.startswith("_") and not is_machinery(module)
-            self._looked_at[module] = known
+            known = self._looked_at[module] = known and not module.startswith(INNER)
         return known
 
 

@@ -89,6 +89,10 @@ class Sources:
         self._loops.pop(path, None)
         self._places.clear()
 
+    def name(self, word: str) -> bool:
+        """True if a text has this word somewhere."""
+        return any(word.encode() in text for text in self._texts.values())
+
     def around(self, frame: Any) -> Around:
         """The loops around the line that a frame is at."""
         code = frame.f_code

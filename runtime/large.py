@@ -15,7 +15,6 @@ nothing there.
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
 import re
@@ -23,15 +22,13 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from time import perf_counter  # the real one, whatever stands in `time` later
 from typing import Any
 
 from . import private
-from .appending import BLOCK, Appender, close_own, identity, moved_up
+from .appending import Appender, close_own, identity, moved_up
+from .past_cache import PastCache
 
 LARGE_BYTES = 1 << 20  # to make a file takes some tenths of a millisecond: little beside writing so much
-QUICK = 100e6  # bytes a second, once TRIED_BYTES have been written: the thread may have to wait for a core
-TRIED_BYTES = 64 << 20
 COMPARED_BYTES = 1 << 18  # at a time: Python's lock is held for less than a tenth of a millisecond
 FOLDER, OBJECTS = "large", "objects"
 NAME = re.compile(r"[0-9a-f]{32}")
@@ -52,49 +49,13 @@ def opened(path: str | Path) -> Iterator[int]:
         close_own(fd, file)
 
 
-class PastCache:
-    """Writes past the system's cache, as long as the disk is quick that way.
-
-    The copy in the cache takes the processor longer than the disk (on a virtual machine, ten times as long:
-    its host has to find the memory), and pushes the program's own files out, though nobody reads it soon.
-    Of a slow disk it would take bursts.
-    """
-
-    def __init__(self) -> None:
-        self._works = True
-        self._bytes, self._seconds = 0, 0.0
-
-    def write(self, file: Appender, data: memoryview) -> int:
-        """Write the whole blocks of the bytes to the start of a new file; how many bytes that was."""
-        size = len(data) // BLOCK * BLOCK
-        if not self._works or not size or not _begins_with_a_block(data):
-            return 0
-        started = perf_counter()
-        try:
-            file.write_past_cache(data[:size])
-        except OSError:
-            self._works = False  # if it is the disk that fails, the usual way will tell
-            return 0
-        self._bytes += size
-        self._seconds += perf_counter() - started
-        self._works = self._bytes < TRIED_BYTES or self._bytes >= QUICK * self._seconds
-        return size
-
-
-def _begins_with_a_block(data: memoryview) -> bool:
-    try:
-        return ctypes.addressof(ctypes.c_char.from_buffer(data)) % BLOCK == 0
-    except TypeError:
-        return False  # memory that may not be written does not tell where it is
-
-
 class LargeFiles:
     """The large payloads of a run that is being recorded. Any thread may use it."""
 
-    def __init__(self, folder: Path, objects: Path) -> None:
+    def __init__(self, folder: Path, objects: Path, past_cache: PastCache | None = None) -> None:
         self._own, self._objects = os.path.abspath(folder / FOLDER), os.path.abspath(objects)
         self._unsynced: list[str] = []
-        self._past_cache = PastCache()
+        self._past_cache = past_cache or PastCache()
         self.written = 0  # bytes given to the disk: not those that were there
 
     def keep(self, key: str, data: memoryview) -> None:
@@ -133,8 +94,7 @@ class LargeFiles:
             os.unlink(aside)
         file = Appender(Path(aside), os.O_EXCL, placed=True)
         try:
-            done = self._past_cache.write(file, data)
-            file.write_at(done, data[done:])
+            self._past_cache.write(file, 0, data)
             os.rename(aside, f"{self._own}/{key}")
         except OSError:
             with suppress(OSError):

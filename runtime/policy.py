@@ -315,18 +315,21 @@ class Policy:
         return known or self._walk
 
     def _is_left(self, cost: float, elapsed: float) -> bool:
-        """True if so much is left of what thrift gives the whole run for checkpoints, whichever block asks."""
+        """True if so much is left of what thrift gives the whole run, whichever block asks."""
         given = self._thrift * max(elapsed - self.stalled, SHORTEST)
-        spent = sum(costs.spent + costs.unreported * costs.behind.value for costs in self.blocks.values())
-        return spent + cost + self._exit_cost <= given
+        return self._spent_by_now + cost + self._exit_cost <= given
 
     def _affords(self, cost: float, elapsed: float, first: bool = False) -> bool:
         """True if the run's budget has so much left; that of a short run is for first checkpoints."""
         counted = elapsed - self.stalled
         if first:
             counted = max(counted, SHORTEST)
-        in_work = sum(costs.unreported * costs.behind.value for costs in self.blocks.values())
-        return self.spent + in_work + cost <= self.overhead * counted
+        return self._spent_by_now + cost <= self.overhead * counted
+
+    @property
+    def _spent_by_now(self) -> float:
+        """What recording has cost, and what is being written will."""
+        return self.spent + sum(costs.unreported * costs.behind.value for costs in self.blocks.values())
 
 
 def joint_invariant(spent: float, cost: float, ran: float, bound: float) -> bool:

@@ -173,7 +173,9 @@ class Recorder:
         self.snapshots = Snapshots(self.blobs, self.project.is_project)
         project = self.project
         mode = audit if overhead > 0 else OFF  # without checkpoints there is nothing to complete
-        self.audit = Audit(mode, overhead, project.is_project, project.is_own, project.files)
+        self.audit = Audit(
+            mode, overhead, project.is_project, project.is_own, project.files, project.sources.name
+        )
         self.warn = warn
         self._failed = failed or warn
         self.began = perf_counter()

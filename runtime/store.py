@@ -33,6 +33,7 @@ from . import large
 from .appending import BLOCK, Appender
 from .background import Background, Disk, Job, Piece
 from .errors import StoreError
+from .past_cache import WORTH_BYTES, PastCache
 from .seal import Seal
 from .staging import Staging, fits
 
@@ -146,7 +147,8 @@ class BlobWriter(Disk):
 
     def __init__(self, folder: Path, seal: Seal, objects: Path | None = None) -> None:
         self._seal = seal
-        self._large = None if objects is None else large.LargeFiles(folder, objects)
+        self._past_cache = PastCache()
+        self._large = None if objects is None else large.LargeFiles(folder, objects, self._past_cache)
         self._pack, self._index = Appender(folder / PACK, placed=True), Appender(folder / INDEX)
         self._known: dict[str, Entry] = {}
         self._recall(folder)
@@ -160,6 +162,7 @@ class BlobWriter(Disk):
         self._background, self._staging = Background(self), Staging()
         self._on_the_way: dict[str, Job] = {}
         self._packed = 0  # bytes given to the pack
+        self._batch_bytes = 0  # of the pack, for the last batch
         self.logical = 0  # bytes asked to be kept
 
     @property
@@ -266,6 +269,8 @@ class BlobWriter(Disk):
         if not self.has_room:
             self.finish()
         self.flush()
+        if self._batch_bytes >= WORTH_BYTES:
+            self._end += -self._end % BLOCK  # the next one is likely as large, and may go past the cache
         keys, lines, batch = [], [], _Batch(self._end + -self._end % ALIGNMENT)
         for part in parts:
             data = _plain(part.data)
@@ -295,6 +300,7 @@ class BlobWriter(Disk):
         self._packed += sum(len(data) for _, _, data in batch.packed)
         packed = self._end - batch.start if batch.packed else 0
         placed, pieces, size = batch.laid_out(packed)
+        self._batch_bytes = packed
         slot = self._staging.take(size)
         staged = None
         if size > AT_ONCE_BYTES and fits(size):
@@ -318,7 +324,7 @@ class BlobWriter(Disk):
         self.write_lines(lines)
 
     def write_bytes(self, place: int, data: memoryview) -> None:
-        self._write(lambda: self._pack.write_at(place, data))
+        self._write(lambda: self._past_cache.write(self._pack, place, data))
 
     def write_large(self, key: str, data: memoryview) -> None:
         assert self._large is not None

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from florc.runtime import audit as module_of_audit
 from florc.runtime import inventory as module
 from florc.runtime.audit import AUTO, FULL, OFF, Audit
 from florc.runtime.errors import CannotRestore
@@ -182,3 +183,26 @@ def test_a_look_across_an_import_finds_nothing_and_is_repeated(library, monkeypa
     assert found.due("loop", 0, 1e9)
     library.names.append("more")
     assert found.look()["~somelib"] == ["names"]
+
+
+def test_what_torch_brings_along_is_looked_at_once_the_project_names_it(monkeypatch):
+    library = types.ModuleType("sympy")
+    library.count = 0  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "sympy", library)
+    text = "import torch"
+    found = Audit(FULL, 1.0, lambda name: False, lambda obj: False, (), lambda word: word in text)
+    found.look()
+    library.count = 1  # type: ignore[attr-defined]
+    assert "~sympy" not in found.look()
+    text = "import sympy"
+    monkeypatch.setitem(sys.modules, "another", types.ModuleType("another"))
+    found.look()  # something was imported: the project's text may be longer
+    library.count = 2  # type: ignore[attr-defined]
+    assert found.look()["~sympy"] == ["count"]
+
+
+def test_classes_that_cannot_change_are_left_out():
+    immutable = module_of_audit.IMMUTABLE
+    assert int.__flags__ & immutable and not type("Own", (), {}).__flags__ & immutable
+    with pytest.raises(TypeError):
+        int.mine = 1  # type: ignore[attr-defined]

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import errno
-import itertools
-import mmap
 import os
-import sys
 from pathlib import Path
 
 import pytest
 import xxhash
 
 from florc.runtime import large
-from florc.runtime.appending import BLOCK, Appender
 from florc.runtime.large import LARGE_BYTES, LargeFiles
 from florc.runtime.store import PACK, BlobReader, BlobWriter, DamagedBlob, Part, read_index
 from tests.runtime.sealed import SEAL
@@ -291,75 +287,3 @@ def test_a_descriptor_that_has_become_the_programs_is_not_closed(tmp_path):
     os.write(fd, b"still open")
     os.close(fd)
     assert (tmp_path / "theirs").read_bytes() == b"still open"
-
-
-# -- past the system's cache ------------------------------------------------------------------
-def on_disk(home: Path, key: str = KEY) -> bytes:
-    return (home / "runs" / "one" / large.FOLDER / key).read_bytes()
-
-
-def staged(data: bytes) -> memoryview:
-    """The bytes where staging memory has them: at the start of a block."""
-    memory = mmap.mmap(-1, len(data))
-    memory[:] = data
-    return memoryview(memory)
-
-
-@pytest.fixture
-def past(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many bytes went past the cache, write by write."""
-    sizes: list[int] = []
-    write = Appender.write_past_cache
-
-    def noted(self: Appender, data: memoryview) -> None:
-        write(self, data)
-        sizes.append(len(data))
-
-    monkeypatch.setattr(Appender, "write_past_cache", noted)
-    return sizes
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="no O_DIRECT")
-@pytest.mark.parametrize("more", [0, 1, BLOCK - 1])
-def test_whole_blocks_go_past_the_cache_and_the_rest_behind_them(tmp_path, objects, past, more):
-    data = LARGE + bytes([7]) * more
-    files_ = LargeFiles(run(tmp_path, "one"), objects)
-    files_.keep(KEY, staged(data))
-    assert on_disk(tmp_path) == data
-    assert past in ([len(LARGE)], [])  # not all file systems can do it
-
-
-def test_bytes_that_begin_elsewhere_take_the_usual_way(tmp_path, objects, past):
-    files_ = LargeFiles(run(tmp_path, "one"), objects)
-    files_.keep(KEY, staged(b"x" + LARGE)[1:])
-    files_.keep("0" * 32, memoryview(LARGE))
-    assert past == []
-    assert on_disk(tmp_path) == LARGE
-
-
-def test_a_disk_that_refuses_is_asked_once(tmp_path, objects, monkeypatch):
-    asked = []
-
-    def refuse(self: Appender, data: memoryview) -> None:
-        asked.append(len(data))
-        raise OSError(errno.EINVAL, "not here")
-
-    monkeypatch.setattr(Appender, "write_past_cache", refuse)
-    files_ = LargeFiles(run(tmp_path, "one"), objects)
-    for key, data in ((KEY, LARGE), (xxhash.xxh3_128_hexdigest(OTHER), OTHER)):
-        files_.keep(key, staged(data))
-        assert on_disk(tmp_path, key) == data
-    assert asked == [len(LARGE)]
-
-
-@pytest.mark.parametrize(("seconds", "writes"), [(0.001, 5), (1.0, 2)])
-def test_a_slow_disk_gets_its_bytes_through_the_cache(tmp_path, objects, monkeypatch, past, seconds, writes):
-    now = itertools.count(0.0, seconds)
-    monkeypatch.setattr(large, "perf_counter", lambda: next(now))
-    monkeypatch.setattr(large, "TRIED_BYTES", 2 * len(LARGE))
-    monkeypatch.setattr(Appender, "write_past_cache", lambda self, data: past.append(len(data)))
-    cache = large.PastCache()
-    appender = Appender(tmp_path / "file", placed=True)
-    done = [cache.write(appender, staged(LARGE)) for _ in range(5)]
-    assert done == [len(LARGE)] * writes + [0] * (5 - writes)
-    appender.close()

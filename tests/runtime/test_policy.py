@@ -357,7 +357,7 @@ def test_no_iteration_is_further_from_a_checkpoint_than_is_felt_or_double_the_be
     ("loop", "share", "again"),
     [
         pytest.param((15, 1.2, 0.2, 0.005), 0.012, 0.35, id="a small classifier"),
-        pytest.param((12, 1.5, 0.2, 0.015), 0.016, 0.10, id="a classifier"),
+        pytest.param((12, 1.5, 0.2, 0.015), 0.014, 0.12, id="a classifier"),
         pytest.param((10, 1.8, 0.3, 0.045), 0.030, 0.75, id="a large state, short epochs"),
         pytest.param((40, 0.4, 0.1, 0.010), 0.016, 0.75, id="many short epochs"),
         pytest.param((4, 5.0, 0.6, 0.030), 0.012, 0.05, id="few long epochs"),
