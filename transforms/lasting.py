@@ -32,6 +32,9 @@ SETTINGS = frozenset(
 REGISTRIES = frozenset({("atexit", "register"), ("signal", "signal"), ("faulthandler", "register")})
 """Dotted functions that leave something behind which runs later."""
 
+SENDING = frozenset({"send", "sendall", "sendto", "sendmsg", "sendfile", "send_bytes", "isend"})
+"""Methods of sockets, pipes and process groups: whoever has got it will not forget it."""
+
 
 def lasting_why(node: ast.Call) -> str:
     """Return why a call in added code changes the program, "" if it does not."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from .imports import import_why
 from .knowledge import Facts, is_pure_call, looks_like_iterator
 from .knowledge_tables import ITERATING_BUILTINS
-from .lasting import lasting_why
+from .lasting import SENDING, lasting_why
 from .members import member_why
 from .own import FRESH, Own, Scope, is_fresh_local, sources_in
 from .recorded import COMPREHENSIONS, Names, bound_by, inside_parts, names_of, outside_parts
@@ -301,7 +301,7 @@ class Look(ast.NodeVisitor):
     # --- calls and iteration
 
     def visit_Call(self, node: ast.Call) -> None:
-        if why := lasting_why(node):
+        if why := lasting_why(node) or self._sending_why(node):
             self.whys.append(why)
         if isinstance(node.func, ast.Name) and node.func.id in ("setattr", "delattr") and node.args:
             self._store(node, node.args[0])
@@ -313,6 +313,15 @@ class Look(ast.NodeVisitor):
             for argument in node.args:
                 self._iterates(argument)
         self.generic_visit(node)
+
+    def _sending_why(self, node: ast.Call) -> str:
+        """Why a call cannot be undone that sends something through what the recorded program has."""
+        path = access_path(node.func)
+        if len(path) < 2 or path[-1] not in SENDING or self._is_framed(path[0]):
+            return ""
+        if self.around.own.home(path[0], self.scope) is not None:
+            return ""  # the probes' own connection
+        return f"`{'.'.join(path)}` sends what cannot be taken back"
 
     def _helper(self, func: ast.expr) -> Helper | None:
         if not isinstance(func, ast.Name) or self._is_framed(func.id):

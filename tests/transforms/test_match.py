@@ -151,6 +151,11 @@ IMPURE = [
 ]
 
 
+def test_what_the_added_lines_have_opened_themselves_they_may_send_through():
+    code = "import socket\nmine = socket.create_connection(('host', 1))\nmine.sendall(b'x')"
+    assert not inserted("loop", code).changes
+
+
 @pytest.mark.parametrize(("place", "code"), IMPURE)
 def test_added_code_that_may_change_state_is_a_probe_but_not_a_pure_one(place, code):
     found = inserted(place, code)
@@ -219,6 +224,8 @@ CHANGES = [
     ("loop", "import torch.backends.cudnn as cudnn\ncudnn.benchmark = True", "imported module"),
     ("loop", "model.register_forward_hook(print)", "`model.register_forward_hook`"),
     ("loop", "import numpy as np\nnp.set_printoptions(3)", "`np.set_printoptions`"),
+    ("loop", "history[0].pipe.sendall(b'x')", "`history.pipe.sendall` sends what cannot be taken back"),
+    ("loop", "for value in history:\n    model.send(value)", "`model.send` sends"),
     ("module", "WIDTH = 9", "assigns `WIDTH`"),
     ("module", "def total(values):\n    return 0", "assigns `total`"),
     ("module", "def poke():\n    global WIDTH\n    WIDTH = 9", "assigns `WIDTH`"),
