@@ -15,9 +15,10 @@ from .peers import PEERS
 
 HERE = Path(__file__).resolve().parent
 MB = 1e6
-RECORDERS = ("florc", "manual", *(peer.name for peer in PEERS))
+OTHERS = tuple(peer.name for peer in PEERS)
+RECORDERS = ("florc", "manual", *OTHERS)
 TITLES = {"manual": "torch.save"}
-REPLAYS = ("florc", "floor", "load", *(peer.name for peer in PEERS))
+REPLAYS = ("florc", "floor", "load", *OTHERS)
 REPLAY_TITLES = {"florc": "florc replay", "load": "load all"}
 OVERHEAD_AXIS, REPLAY_AXIS = 0.25, 1.2  # the plots' ends: what is more is cut, its figure stands there
 NOTHING = "-"
@@ -57,7 +58,7 @@ def recording(rows: list[Row]) -> str:
         kept = median_of(florc, "checkpoints")
         stored = median_of(florc, "stored")
         states = median_of(florc, "states")
-        ratio = stored / (states * state) if stored and states and state else None
+        ratio = stored / (kept * state) if stored and kept and state else None
         lines.append([name, number(plain, 1), number(state and state / MB, 1),
                       percent(spread(overheads(rows, name, "florc"))),
                       percent(spread(overheads(rows, name, "florc", "wall")), interval=False),
@@ -186,6 +187,11 @@ def provenance(about: dict[str, Any]) -> str:
         f"NumPy {about['numpy']}; load before the run {about['load_before']:.1f}."])
 
 
+def _others_at(about: dict[str, Any]) -> str:
+    commit = about.get("others_at")
+    return f"Measured with the scripts of florc {commit}, on the same machine and day. " if commit else ""
+
+
 def page(results: dict[str, Any]) -> str:
     """The whole page."""
     about, rows = results["about"], results["rows"]
@@ -200,10 +206,10 @@ pictures of the paper's. CPU seconds are the kernel's for all processes and thre
 What a run uses more than the plain run beside it ({about['pairs']} pairs; the two runs of a pair have a core
 each, which they change with the next pair), from the loop's start until everything is written, over the plain
 run's loop. glibc's allocator is kept from adapting itself: one of two equal runs would have twice the page
-faults of the other, and a cost of a percent could not be seen. *states*: checkpoints
-of the loop that has most, the others share their bytes. *of torch.save*: bytes stored, against a torch.save
-of model, optimizer and scheduler for each of these states. *torch.save, CPU*: the overhead of
-saving these by hand every epoch.
+faults of the other, and a cost of a percent could not be seen. *states*: checkpoints of the loop that has
+most. *of torch.save*: bytes stored, against a torch.save of model, optimizer and scheduler for each
+checkpoint (florc's hold the gradients as well). *torch.save, CPU*: the overhead of saving these by hand
+every epoch.
 
 {recording(rows)}
 {together(rows)}
@@ -211,7 +217,8 @@ saving these by hand every epoch.
 
 ### Other recorders
 
-CPU overhead and bytes stored. flordb 4 keeps what the script saves itself, so its script saves every epoch.
+{_others_at(about)}CPU overhead and bytes stored.
+flordb 4 keeps what the script saves itself, so its script saves every epoch.
 
 {recording_peers(rows)}
 ## Replaying a probe at epoch level
@@ -270,16 +277,32 @@ def replay_plot(rows: list[Row]) -> str:
 
 
 def joined(results: list[dict[str, Any]]) -> dict[str, Any]:
-    """One campaign of several, each of other workloads; ValueError if code or machine differ."""
+    """One campaign of several, each of other workloads; ValueError if code or machine differ.
+
+    Of results of another commit only those of other recorders are taken: florc has no part in them.
+    """
     about = dict(results[0]["about"])
-    for other in results[1:]:
-        for name in SAME:
-            if other["about"][name] != about[name]:
-                raise ValueError(f"not one campaign: {name} is {about[name]} and {other['about'][name]}")
-    about["command"] = "`, `".join(one["about"]["command"].strip() for one in results)
+    rows: list[Row] = []
+    theirs = set()
+    for one in results:
+        mine = one["about"]["florc"] == about["florc"]
+        for name in SAME if mine else set(SAME) - {"florc", "pairs"}:
+            if one["about"][name] != about[name]:
+                raise ValueError(f"not one campaign: {name} is {about[name]} and {one['about'][name]}")
+        rows += [row for row in one["rows"] if mine or _is_of_others(row)]
+        if not mine:
+            theirs.add(one["about"]["florc"])
+    about["command"] = "`, `".join(dict.fromkeys(one["about"]["command"].strip() for one in results))
     about["load_before"] = max(one["about"]["load_before"] for one in results)
     about["quick"] = any(one["about"]["quick"] for one in results)
-    return {"about": about, "rows": [row for one in results for row in one["rows"]]}
+    about["took"] = sum(one["about"].get("took", 0.0) for one in results)
+    about["others_at"] = ", ".join(sorted(theirs))
+    return {"about": about, "rows": rows}
+
+
+def _is_of_others(row: Row) -> bool:
+    """True for runs under another recorder, and the plain runs beside them."""
+    return any(name in (row["variant"], str(row["pair"]).rpartition(" ")[0]) for name in OTHERS)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -31,8 +31,8 @@ RESTORE_RATIO = 1.38  # c, as the paper measured it; a replay would know better,
 DEFAULT_OVERHEAD = 1 / 15
 DENSE = 1.0  # at this bound every candidate becomes a checkpoint
 SHORTEST = 15.0  # seconds: with the default bound, first checkpoints have one second
-# These four are chosen by simulation, see test_typical_runs_cost_little_and_replay_quickly: a percent or two where
-# that makes replays quick, and as little more as does so elsewhere.
+# These four are chosen by simulation, see test_typical_runs_cost_little_and_replay_quickly: a percent or two
+# where that makes replays quick, and as little more as does so elsewhere.
 THRIFT = 0.3  # of the bound: 2% of the run, by default
 PATIENCE = 10.0  # seconds run again that are not felt: a replay takes some five to start
 PATIENCE_SHARE = 0.1  # ... and this share of the run so far

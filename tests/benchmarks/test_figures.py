@@ -97,13 +97,29 @@ def test_a_report_tells_of_wrong_values_and_of_a_quick_look(tmp_path, monkeypatc
     assert "WRONG 1/8" in (tmp_path / "quick" / "replay.svg").read_text()
 
 
-def test_results_of_one_campaign_in_parts_are_joined_and_others_are_not():
+def results(rows, **about):
     same = dict.fromkeys(report.SAME, "x")
-    one = {"about": {**same, "command": "a", "load_before": 0.1, "quick": False}, "rows": [row("plain")]}
-    two = {"about": {**same, "command": "b", "load_before": 0.4, "quick": False}, "rows": [row("florc")]}
+    known = {"command": "a", "load_before": 0.1, "quick": False, "took": 60.0}
+    return {"about": {**same, **known, **about}, "rows": rows}
+
+
+def test_results_of_one_campaign_in_parts_are_joined_and_those_of_other_machines_are_not():
+    one, two = results([row("plain")]), results([row("florc")], command="b", load_before=0.4)
     whole = report.joined([one, two])
     assert [found["variant"] for found in whole["rows"]] == ["plain", "florc"]
-    assert whole["about"] == {**same, "command": "a`, `b", "load_before": 0.4, "quick": False}
-    two["about"] = {**same, "florc": "other code"}
-    with pytest.raises(ValueError, match="florc is x and other code"):
-        report.joined([one, two])
+    about = whole["about"]
+    assert (about["command"], about["load_before"], about["took"]) == ("a`, `b", 0.4, 120.0)
+    with pytest.raises(ValueError, match="cpu is x and another"):
+        report.joined([one, results([], cpu="another")])
+
+
+def test_of_another_commit_only_other_recorders_are_taken():
+    peer = report.OTHERS[0]
+    earlier = [row("plain", 0), row("florc", 0), row("plain", f"{peer} 0"), row(peer, f"{peer} 0"),
+               row("manual", "manual 0"), row("florc", 0, step="outer"), row(peer, 0, step="outer")]
+    whole = report.joined([results([row("florc", 1)]), results(earlier, florc="earlier")])
+    assert [(found["variant"], found["step"], found["pair"]) for found in whole["rows"]] == [
+        ("florc", "record", 1), ("plain", "record", f"{peer} 0"), (peer, "record", f"{peer} 0"),
+        (peer, "outer", 0)]
+    assert whole["about"]["others_at"] == "earlier"
+
