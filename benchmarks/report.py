@@ -189,7 +189,9 @@ def provenance(about: dict[str, Any]) -> str:
 
 def _others_at(about: dict[str, Any]) -> str:
     commit = about.get("others_at")
-    return f"Measured with the scripts of florc {commit}, on the same machine and day. " if commit else ""
+    if not commit:
+        return ""
+    return f"Measured, as is torch.save, with the scripts of florc {commit}, on the same machine and day.\n"
 
 
 def page(results: dict[str, Any]) -> str:
@@ -279,7 +281,8 @@ def replay_plot(rows: list[Row]) -> str:
 def joined(results: list[dict[str, Any]]) -> dict[str, Any]:
     """One campaign of several, each of other workloads; ValueError if code or machine differ.
 
-    Of results of another commit only those of other recorders are taken: florc has no part in them.
+    Of results of another commit those of other recorders and of saving by hand are taken: florc has no part
+    in them.
     """
     about = dict(results[0]["about"])
     rows: list[Row] = []
@@ -301,8 +304,9 @@ def joined(results: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _is_of_others(row: Row) -> bool:
-    """True for runs under another recorder, and the plain runs beside them."""
-    return any(name in (row["variant"], str(row["pair"]).rpartition(" ")[0]) for name in OTHERS)
+    """True for runs under another recorder or with saving by hand, and the plain runs beside them."""
+    names = (*OTHERS, "manual", "load")
+    return any(name in (row["variant"], str(row["pair"]).rpartition(" ")[0]) for name in names)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

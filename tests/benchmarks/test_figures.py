@@ -113,13 +113,13 @@ def test_results_of_one_campaign_in_parts_are_joined_and_those_of_other_machines
         report.joined([one, results([], cpu="another")])
 
 
-def test_of_another_commit_only_other_recorders_are_taken():
+def test_of_another_commit_only_other_recorders_and_saving_by_hand_are_taken():
     peer = report.OTHERS[0]
     earlier = [row("plain", 0), row("florc", 0), row("plain", f"{peer} 0"), row(peer, f"{peer} 0"),
                row("manual", "manual 0"), row("florc", 0, step="outer"), row(peer, 0, step="outer")]
     whole = report.joined([results([row("florc", 1)]), results(earlier, florc="earlier")])
     assert [(found["variant"], found["step"], found["pair"]) for found in whole["rows"]] == [
         ("florc", "record", 1), ("plain", "record", f"{peer} 0"), (peer, "record", f"{peer} 0"),
-        (peer, "outer", 0)]
+        ("manual", "record", "manual 0"), (peer, "outer", 0)]
     assert whole["about"]["others_at"] == "earlier"
 
