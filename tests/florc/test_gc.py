@@ -320,7 +320,7 @@ def test_a_run_that_is_recorded_or_replayed_stays(home, gc):
 HOLD = """\
 import sys
 from pathlib import Path
-from florc import locks
+from florc.stored import locks
 locks.share(Path(sys.argv[1]))
 print("held", flush=True)
 sys.stdin.read()
