@@ -73,7 +73,8 @@ class Outcome:
 
     @classmethod
     def of(cls, usage: Usage, told: dict[str, Any], right: bool) -> Outcome:
-        epochs = sum(len(loop["executed"]) for loop in told["main_loops"])
+        training = max(told["main_loops"], key=lambda loop: loop["iterations"])  # others only build the model
+        epochs = len(training["executed"])
         return cls(usage.wall, told["seconds"]["estimate"], epochs, told["blocks"]["executed"], right)
 
 
