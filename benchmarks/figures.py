@@ -78,13 +78,15 @@ def overheads(rows: Iterable[Row], workload: str, variant: str, what: str = "cpu
     """
     rows = list(rows)
     plain = {row["pair"]: row for row in select(rows, workload=workload, variant="plain", step="record")}
-    found = []
+    found: dict[Any, list[float]] = {}
     for row in select(rows, workload=workload, variant=variant, step="record"):
-        pair = plain.get(row["pair"])
+        number = row["pair"]
+        pair = plain.get(number)
         if pair is None or row[f"loop_{what}"] is None:
             continue
-        found.append((row[f"loop_{what}"] - pair[f"loop_{what}"]) / pair[f"{what}_in_loop"])
-    return [statistics.mean(found[number:number + 2]) for number in range(0, len(found), 2)]
+        more = (row[f"loop_{what}"] - pair[f"loop_{what}"]) / pair[f"{what}_in_loop"]
+        found.setdefault(number // 2 if isinstance(number, int) else number, []).append(more)
+    return [statistics.mean(two) for two in found.values()]
 
 
 def start_more(rows: Iterable[Row], workload: str, variant: str) -> float | None:

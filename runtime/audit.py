@@ -128,7 +128,7 @@ class Audit:
 
     def _find_new(self) -> None:
         """Take in the modules and classes that have come since the last look."""
-        self._named = frozenset(filter(self._is_named, BYSTANDERS))
+        self._named = BYSTANDERS if self._mode == FULL else frozenset(filter(self._is_named, BYSTANDERS))
         known, asked = self._known, self._looked_at
         found: list[tuple[str, dict[str, Any]]] = []
         for name, module in list(sys.modules.items()):
@@ -155,7 +155,7 @@ class Audit:
         self._inventory.extend(found)
 
     def _concerns(self, module: str) -> bool:
-        """False for a bystander that no text of the project's names yet."""
+        """False for a bystander that no text of the project's names yet; "full" leaves nobody out."""
         top = module.partition(".")[0]
         return top not in BYSTANDERS or top in self._named
 
@@ -166,7 +166,7 @@ class Audit:
         if known is None:
             top = module.partition(".")[0]
             known = top not in OWN and not top.startswith("_") and not is_machinery(module)
-            known = self._looked_at[module] = known and not module.startswith(INNER)
+            known = self._looked_at[module] = known and (self._mode == FULL or not module.startswith(INNER))
         return known
 
 

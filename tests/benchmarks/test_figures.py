@@ -23,6 +23,8 @@ def test_two_pairs_whose_runs_changed_cores_give_one_overhead():
     rows = [row("plain", number, in_loop=10) for number in range(3)]
     rows += [row("florc", 0, loop=9.5), row("florc", 1, loop=10.7), row("florc", 2, loop=10.1)]
     assert figures.overheads(rows, "masked_lm", "florc") == pytest.approx([0.01, 0.01])
+    rows[-2]["code"] = 1  # a run that failed leaves the other of its two alone
+    assert figures.overheads(rows, "masked_lm", "florc") == pytest.approx([-0.05, 0.01])
 
 
 def test_failed_runs_give_no_figures():

@@ -190,10 +190,14 @@ def test_what_torch_brings_along_is_looked_at_once_the_project_names_it(monkeypa
     library.count = 0  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "sympy", library)
     text = "import torch"
-    found = Audit(FULL, 1.0, lambda name: False, lambda obj: False, (), lambda word: word in text)
-    found.look()
+    found, full = (
+        Audit(mode, 1.0, lambda name: False, lambda obj: False, (), lambda word: word in text)
+        for mode in (AUTO, FULL)
+    )
+    found.look(), full.look()
     library.count = 1  # type: ignore[attr-defined]
     assert "~sympy" not in found.look()
+    assert full.look()["~sympy"] == ["count"]
     text = "import sympy"
     monkeypatch.setitem(sys.modules, "another", types.ModuleType("another"))
     found.look()  # something was imported: the project's text may be longer

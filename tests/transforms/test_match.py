@@ -229,6 +229,7 @@ CHANGES = [
     ("module", "WIDTH = 9", "assigns `WIDTH`"),
     ("module", "def total(values):\n    return 0", "assigns `total`"),
     ("module", "def poke():\n    global WIDTH\n    WIDTH = 9", "assigns `WIDTH`"),
+    ("loop", "def poke():\n    nonlocal best\n    best = 9", "assigns `best`"),
     ("module", "import numpy as random", "imports `random`"),
     ("loop", "import torch", "imports `torch`"),  # would make it a local of main, which reads it further up
     ("module", "from random import *", "`import *`"),
