@@ -32,8 +32,8 @@ from .signals import calm
 from .store import BlobWriter
 
 # Loops that take next to nothing are not worth their events: after so many runs of so few seconds each they
-# are no longer followed. Of a main loop iterations are not, if those of a window take less than noting may;
-# the first window does not count: it writes each event at once, and all is new to the processor.
+# are no longer followed. Of a main loop iterations are not, once to note them takes more of a window than the
+# bound; the first window does not count: it writes each event at once, and all is new to the processor.
 MUTE_AFTER, MUTE_BELOW = 50, 0.001
 WINDOW = 500
 GIVE_UP_AFTER = 3  # checkpoints of a block that could not see all: then none is tried

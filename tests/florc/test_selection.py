@@ -79,6 +79,15 @@ def test_a_value_that_is_plain_no_more_is_no_value_that_goes_on():
     assert chosen("x=1", loop(MAIN, values)) == {0: [0, 3]}
 
 
+@pytest.mark.parametrize("words", ["10", "epoch=99"])
+def test_iterations_that_were_too_short_to_be_noted_are_told_as_such(words):
+    *events, end = loop(MAIN, EPOCHS)
+    with pytest.raises(FlorcError, match="too short to be told apart, from 9 on") as caught:
+        chosen(words, [*events, ["S"], end])
+    assert caught.value.exit_code == EXIT_USAGE
+    assert chosen("8", [*events, ["S"], end]) == {0: [8]}
+
+
 @pytest.mark.parametrize(
     ("words", "parts"),
     [
