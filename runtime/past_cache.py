@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+from contextlib import suppress
 from time import perf_counter  # the real one, whatever stands in `time` later
 
 from .appending import BLOCK, Appender
 
 WORTH_BYTES = 1 << 18  # to open the file once more takes as long as to copy some tens of kilobytes
-QUICK = 100e6  # bytes a second, once TRIED_BYTES have been written: the thread may have to wait for a core
+QUICK = 100e6  # bytes a second, once TRIED_BYTES have been written
 TRIED_BYTES = 64 << 20
+_SCHEDULED = "/proc/thread-self/schedstat"  # nanoseconds on a core, waiting for one; how often
 
 
 class PastCache:
@@ -28,17 +30,25 @@ class PastCache:
         """Write all of a buffer at a place of a file, its whole blocks past the cache."""
         size = len(data) // BLOCK * BLOCK
         if self._works and size >= WORTH_BYTES and place % BLOCK == 0 and _begins_with_a_block(data):
-            started = perf_counter()
+            started = _now()
             try:
                 file.write_past_cache(place, data[:size])
             except OSError:
                 self._works = False  # if it is the disk that fails, the usual way will tell
             else:
                 self._bytes += size
-                self._seconds += perf_counter() - started
+                self._seconds += _now() - started
                 self._works = self._bytes < TRIED_BYTES or self._bytes >= QUICK * self._seconds
                 place, data = place + size, data[size:]
         file.write_at(place, data)
+
+
+def _now() -> float:
+    """Seconds, less those for which this thread has waited for a core: they say nothing of the disk."""
+    waited = 0.0
+    with suppress(OSError, ValueError, IndexError), open(_SCHEDULED, "rb", 0) as stream:
+        waited = int(stream.read(64).split()[1]) * 1e-9
+    return perf_counter() - waited
 
 
 def _begins_with_a_block(data: memoryview) -> bool:

@@ -94,6 +94,26 @@ def test_a_slow_disk_gets_its_bytes_through_the_cache(file, monkeypatch, past, s
     assert len(past) == count
 
 
+def test_to_wait_for_a_core_does_not_make_the_disk_slow(file, monkeypatch, past, tmp_path):
+    waited = itertools.count(10**9, 10**9)  # a second from look to look
+    scheduled = tmp_path / "schedstat"
+    now = itertools.count(0.0, 1.0)
+
+    def look() -> float:
+        scheduled.write_text(f"5 {next(waited)} 1\n")
+        return next(now)
+
+    monkeypatch.setattr(past_cache, "perf_counter", look)
+    monkeypatch.setattr(past_cache, "_SCHEDULED", str(scheduled))
+    monkeypatch.setattr(past_cache, "TRIED_BYTES", 2 * len(DATA))
+    monkeypatch.setattr(Appender, "write_past_cache", lambda _, place, data: past.append((place, len(data))))
+    scheduled.write_text("5 0 1\n")
+    cache = PastCache()
+    for number in range(5):
+        cache.write(file, number * len(DATA), staged(DATA))
+    assert len(past) == 5
+
+
 def test_a_file_that_has_been_put_in_its_place_is_not_written(tmp_path, file):
     (tmp_path / "file").rename(tmp_path / "mine")
     (tmp_path / "file").write_bytes(b"another's")
