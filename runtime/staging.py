@@ -1,14 +1,18 @@
 """Memory to which the training thread copies what has changed, while the disk is written from there.
 
 A few slots, kept and used again: a copy into memory that has been touched is three times as fast as one
-into new memory, and the process does not grow from checkpoint to checkpoint. The memory is shared, not
-private: after a fork (loader workers) private pages would be copied once more at the next write.
+into new memory, and the process does not grow from checkpoint to checkpoint. Where the system has them the
+pages are huge ones (2 MiB, not 4 KiB): new memory then costs half as much, to write from it to the disk too.
+
+Forked processes (loader workers) do not get it: the next write would copy each page that they share.
 """
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import os
+import weakref
 from contextlib import suppress
 from typing import Any
 
@@ -40,7 +44,7 @@ class Slot:
         """Copy buffers to their places; what is there, valid until the slot is filled again."""
         if self.memory is None or not self.suits(size):
             self.memory = None  # the old one goes before the new one comes
-            self.memory = mmap.mmap(-1, int(size * ROOM))
+            self.memory = _memory(int(size * ROOM))
         view = memoryview(self.memory)
         for place, data in parts:
             view[place : place + len(data)] = data
@@ -71,6 +75,34 @@ class Staging:
 
     def give(self, slot: Slot) -> None:
         self._free.append(slot)
+
+
+def _memory(size: int) -> mmap.mmap:
+    """New memory that no forked process gets."""
+    if hasattr(mmap, "MADV_DONTFORK"):
+        found = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        try:
+            found.madvise(mmap.MADV_DONTFORK)
+        except OSError:
+            found.close()
+        else:
+            _not_in_children.add(found)
+            with suppress(OSError):  # a kernel without huge pages
+                found.madvise(mmap.MADV_HUGEPAGE)
+            return found
+    return mmap.mmap(-1, size)  # shared with forked processes: nothing is copied when it is written
+
+
+_not_in_children: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
+
+
+def _let_be() -> None:
+    """In a forked process: never unmap what is not there, something else may be in its place."""
+    for memory in _not_in_children:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(memory))
+
+
+os.register_at_fork(after_in_child=_let_be)
 
 
 def fits(size: int) -> bool:

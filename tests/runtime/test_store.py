@@ -364,7 +364,7 @@ def test_what_memory_has_no_room_for_is_written_at_once(tmp_path, monkeypatch):
 
 
 def test_where_the_system_gives_no_memory_it_is_written_at_once(tmp_path, monkeypatch):
-    def refuse(*_):
+    def refuse(*_, **__):
         raise OSError(errno.ENOMEM, "cannot allocate memory")
 
     writer = BlobWriter(tmp_path, SEAL)
