@@ -21,6 +21,16 @@ OPTIONS_FIRST = {"allow_interspersed_args": False}
 AMOUNT = click.FloatRange(min=0)
 
 
+def parse_workers(context: click.Context, option: click.Parameter, value: str | None) -> int | None:
+    """How many, 0 for auto, None if it was not given."""
+    if value is None:
+        return None
+    if value == "auto":
+        return 0
+    found: int = click.IntRange(min=1)(value, option, context)
+    return found
+
+
 def parse_place(context: click.Context, option: click.Parameter, value: str) -> Where:
     """What `--on` names; a usage error if that is no place."""
     try:
@@ -158,9 +168,10 @@ def _check_together(options: ReplayOptions) -> None:
 @click.option("--new", is_flag=True, help="Print only what the added lines write.")
 @click.option(
     "--workers",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Processes to spread the replay over (default: 1; with --on ray as many as there is room for).",
+    callback=parse_workers,
+    metavar="N|auto",
+    help="Processes to spread the replay over (default: 1; with --on ray auto). auto: as many as make it "
+    "quicker, and there is room for.",
 )
 @click.option(
     "--on",
@@ -211,13 +222,13 @@ def replay(
         summary = os.path.abspath(summary)  # the program may change the folder
     if place.kind == LOCAL:
         _only_on_a_cluster(cpus, gpus)
-        workers = workers or 1
+        workers = 1 if workers is None else workers
     options = ReplayOptions(
         target,
         run_name,
         at,
         new or first_difference,
-        workers,
+        workers or None,
         plan_only,
         summary,
         store,

@@ -35,7 +35,8 @@ class RecordOptions:
 class ReplayOptions:
     """What `florc replay` was asked to do; the program's arguments are the recorded ones.
 
-    workers: None for as many as the place has room for. cpus, gpus: of a worker, on a cluster.
+    workers: None for as many as make it quicker, and the place has room for.
+    cpus, gpus: of a worker, on a cluster.
     """
 
     target: Target

@@ -15,7 +15,19 @@ from typing import Any
 
 import click
 
-from . import causes, environment, messages, overlays, progress, project, runner, startup, summary, trust
+from . import (
+    causes,
+    environment,
+    messages,
+    overlays,
+    progress,
+    project,
+    runner,
+    startup,
+    summary,
+    trust,
+    units,
+)
 from .cache import CodeCache
 from .errors import EXIT_INEXACT, EXIT_REFUSED, FlorcError
 from .hook import Hooks, Source, plain
@@ -32,8 +44,11 @@ from .runtime.route import Route
 from .runtime.script import Script, parse
 from .runtime.window import Window
 from .spread import leash, shares
+from .spread.where import LOCAL
 from .stored import locks, relocating, remote
 from .transforms import instrument, to_code
+
+LONG_SECONDS = 30.0  # a replay that takes so long is told what workers would make of it
 
 
 @dataclass(frozen=True)
@@ -112,7 +127,7 @@ def _replay(options: ReplayOptions) -> int:
     (plan,) = prepared.plans([window], clock.seconds(), options.rerun)
     first = emitter.VARIABLE not in os.environ  # of the attempts
     if first and not _is_silent(options, share):
-        messages.say(outlook.in_short([plan]))
+        messages.say(outlook.in_short([plan]) + _quicker(prepared, options, plan, clock.seconds()))
     overlay = _overlay()
     try:
         one = _Replay(options, replace(prepared, window=window), overlay, share, plan, clock)
@@ -159,6 +174,19 @@ def _by_others(prepared: Prepared, options: ReplayOptions, clock: summary.Clock)
     return spreading.spread(prepared, options, clock)
 
 
+def _quicker(prepared: Prepared, options: ReplayOptions, plan: planning.Plan, spent: float) -> str:
+    """What several processes would make of a long replay, in words."""
+    if options.spreads or plan.seconds < LONG_SECONDS:
+        return ""
+    from .spread import spreading
+
+    parts = spreading.quickest(prepared, spent)
+    if not parts:
+        return ""
+    seconds = outlook.seconds(prepared.plans(parts, spent))
+    return f" (with --workers {len(parts)} about {units.duration(seconds)})"
+
+
 def _overlay() -> Path:
     """A new folder for what the program writes; FlorcError if there can be none."""
     try:
@@ -179,7 +207,7 @@ def _show(prepared: Prepared, options: ReplayOptions, clock: summary.Clock) -> i
     from .spread import spreading
 
     run = prepared.run
-    parts = spreading.windows(prepared, options.workers or 1) or [prepared.window]
+    parts = spreading.fitting(prepared, options, clock.seconds()) or [prepared.window]
     plans = prepared.plans(parts, clock.seconds(), options.rerun)
     if options.plan_json:
         click.echo(outlook.as_json(plans, run.run, run.script, prepared.flaws))
@@ -254,7 +282,7 @@ def _parting(options: ReplayOptions) -> str:
         "--at": options.at is not None,
         "--sample": options.sample is not None,
         "--workers": options.workers is not None and options.workers > 1,
-        options.on.words: options.workers is None,
+        options.on.words: options.workers is None and options.on.kind != LOCAL,
     }
     return next((option for option, given in asked.items() if given), "")
 

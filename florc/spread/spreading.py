@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from typing import TYPE_CHECKING, BinaryIO
 
-from florc import messages, summary
+from florc import matching, messages, summary
 from florc.notes import answering
 from florc.plans import outlook
 from florc.runtime.window import Window
@@ -20,12 +21,14 @@ if TYPE_CHECKING:
     from florc.options import ReplayOptions
     from florc.replaying import Prepared
 
+WORTH = 0.1  # of the seconds: a further process that spares less is not started
+
 
 def spread(prepared: Prepared, options: ReplayOptions, clock: summary.Clock) -> int | None:
     """Replay with several processes; None if this one should do it alone. FlorcError if the place is none."""
     with stopping.orderly():
         if options.on.kind == LOCAL:
-            parts = windows(prepared, options.workers or 1)
+            parts = fitting(prepared, options, clock.seconds())
             return _run(parts, Local(), prepared, options, clock, sys.stdout.buffer) if parts else None
         from . import on_ray
 
@@ -43,6 +46,34 @@ def look(prepared: Prepared, parts: list[Window], told: set[str]) -> workers.Out
     """Replay each part in a process of this machine, all at once; their text is printed nowhere."""
     with stopping.orderly():
         return workers.each(_tasks(parts, prepared), Local(), told, None)
+
+
+def fitting(prepared: Prepared, options: ReplayOptions, spent: float) -> list[Window]:
+    """What each process of this machine replays, as it was asked for; [] where one should do it alone."""
+    if options.on.kind != LOCAL or options.workers is not None:
+        return windows(prepared, options.workers or 1)
+    return quickest(prepared, spent)
+
+
+def quickest(prepared: Prepared, spent: float) -> list[Window]:
+    """What each of as many processes replays as make it quicker, and this machine has cores for.
+
+    spent: what this one has taken to come here.
+    """
+    if matching.carried(prepared.matches):
+        return []
+    found: list[Window] = []
+    least = outlook.seconds(prepared.plans([prepared.window], spent))
+    for count in range(2, _cores() // (prepared.run.threads or 1) + 1):
+        parts = windows(prepared, count)
+        if parts and (seconds := outlook.seconds(prepared.plans(parts, spent))) < (1 - WORTH) * least:
+            found, least = parts, seconds
+    return found
+
+
+def _cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def windows(prepared: Prepared, count: int) -> list[Window]:

@@ -9,10 +9,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from florc.plans import outlook
+from florc.spread import spreading
 from florc.spread.merging import merge
 from tests.florc.running import TIMEOUT_S, environment, florc, lay, python
 
@@ -59,6 +62,30 @@ def test_workers_print_what_one_process_prints(recorded, count):
     assert summary["exact"] and min(count, 3) <= summary["workers"] <= min(count, 6)
     assert summary["probes"][0]["fired"] == 90
     assert summary["main_loops"][0]["executed"] == [0, 1, 2, 3, 4, 5]
+
+
+def test_auto_keeps_a_short_replay_in_one_process(recorded):
+    done = florc(recorded, "replay", "--workers", "auto", "--summary", "s.json", "train.py")
+    assert (done.code, done.out) == (3, (recorded / "truth").read_text())
+    assert "workers" not in json.loads((recorded / "s.json").read_text())
+    assert "workers" not in done.err
+
+
+@pytest.mark.parametrize(("cores", "threads", "seconds", "count"), [
+    (8, 1, {1: 60, 2: 32, 3: 25, 4: 24.5, 5: 20, 6: 19.9, 7: 19.8, 8: 19.7}, 5),
+    (8, 2, {1: 60, 2: 32, 3: 25, 4: 20}, 4),
+    (2, 1, {1: 60, 2: 55}, 0),
+    (2, 2, {1: 60}, 0),
+    (1, 1, {1: 60}, 0),
+])  # fmt: skip
+def test_auto_takes_no_more_processes_than_make_it_quicker(monkeypatch, cores, threads, seconds, count):
+    prepared: Any = SimpleNamespace(
+        matches={}, window=None, run=SimpleNamespace(threads=threads), plans=lambda parts, spent: parts
+    )
+    monkeypatch.setattr(spreading, "_cores", lambda: cores)
+    monkeypatch.setattr(spreading, "windows", lambda _, number: [None] * number)
+    monkeypatch.setattr(outlook, "seconds", lambda plans: seconds[len(plans)])
+    assert len(spreading.quickest(prepared, 0.0)) == count
 
 
 def test_chosen_iterations_are_spread_too(recorded):
