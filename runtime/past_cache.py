@@ -9,8 +9,9 @@ from time import perf_counter  # the real one, whatever stands in `time` later
 from .appending import BLOCK, Appender
 
 WORTH_BYTES = 1 << 18  # to open the file once more takes as long as to copy some tens of kilobytes
-QUICK = 100e6  # bytes a second, once TRIED_BYTES have been written
-TRIED_BYTES = 64 << 20
+QUICK = 100e6  # bytes a second
+TRIED_BYTES = 64 << 20  # before the disk is judged
+FORGETTING = 0.9  # of its best speed is remembered from write to write
 _SCHEDULED = "/proc/thread-self/schedstat"  # nanoseconds on a core, waiting for one; how often
 
 
@@ -24,7 +25,7 @@ class PastCache:
 
     def __init__(self) -> None:
         self._works = True
-        self._bytes, self._seconds = 0, 0.0
+        self._bytes, self._best = 0, 0.0
 
     def write(self, file: Appender, place: int, data: memoryview) -> None:
         """Write all of a buffer at a place of a file, its whole blocks past the cache."""
@@ -36,11 +37,16 @@ class PastCache:
             except OSError:
                 self._works = False  # if it is the disk that fails, the usual way will tell
             else:
-                self._bytes += size
-                self._seconds += _now() - started
-                self._works = self._bytes < TRIED_BYTES or self._bytes >= QUICK * self._seconds
+                self._saw(size, _now() - started)
                 place, data = place + size, data[size:]
         file.write_at(place, data)
+
+
+    def _saw(self, size: int, seconds: float) -> None:
+        """The disk took so long at most: the thread may have waited for Python's lock as well."""
+        self._bytes += size
+        self._best = max(self._best * FORGETTING, size / max(seconds, 1e-6))
+        self._works = self._bytes < TRIED_BYTES or self._best >= QUICK
 
 
 def _now() -> float:

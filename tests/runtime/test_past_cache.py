@@ -94,6 +94,22 @@ def test_a_slow_disk_gets_its_bytes_through_the_cache(file, monkeypatch, past, s
     assert len(past) == count
 
 
+def test_single_slow_writes_do_not_make_the_disk_slow(file, monkeypatch, past):
+    """A thread may wait for Python's lock; but what has become slow for good is found so."""
+    took = iter([1.0, 1e-4, 1.0, 1.0, 1e-4, 1.0] + [1.0] * 100)
+    monkeypatch.setattr(past_cache, "_now", lambda: next(ticks))
+    ticks = (t for start, seconds in enumerate(took) for t in (start * 10.0, start * 10.0 + seconds))
+    monkeypatch.setattr(past_cache, "TRIED_BYTES", 2 * len(DATA))
+    monkeypatch.setattr(Appender, "write_past_cache", lambda _, place, data: past.append((place, len(data))))
+    cache = PastCache()
+    for _ in range(6):
+        cache.write(file, 0, staged(DATA))
+    assert len(past) == 6
+    for _ in range(60):
+        cache.write(file, 0, staged(DATA))
+    assert 6 < len(past) < 60
+
+
 def test_to_wait_for_a_core_does_not_make_the_disk_slow(file, monkeypatch, past, tmp_path):
     waited = itertools.count(10**9, 10**9)  # a second from look to look
     scheduled = tmp_path / "schedstat"
