@@ -411,10 +411,12 @@ class Recorder:
         if not self.blobs.has_room and self.policy.overhead < DENSE:
             self._saw(loop, "behind")
             return None
-        started = perf_counter()
+        started, made = perf_counter(), self.blobs.making
         taken = self.snapshots.take(loop.base, self.project.root(names))
         writing = taken.job is not None and not taken.opaque
-        self.policy.materialized(block, perf_counter() - started, writing)
+        once = self.blobs.making - made
+        self.policy.materialized(block, perf_counter() - started - once, writing)
+        self.policy.paid(once)
         self._saw(loop, "blind" if taken.opaque else "taken")
         entry = self.policy.costs(self._exit_id(loop)).prepare.value
         self._stalls[loop.block] = (entry, self.policy.costs(block).stall.value)

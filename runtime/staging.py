@@ -1,10 +1,9 @@
 """Memory to which the training thread copies what has changed, while the disk is written from there.
 
 A few slots, kept and used again: a copy into memory that has been touched is three times as fast as one
-into new memory, and the process does not grow from checkpoint to checkpoint. Where the system has them the
-pages are huge ones (2 MiB, not 4 KiB): new memory then costs half as much, to write from it to the disk too.
-
-Forked processes (loader workers) do not get it: the next write would copy each page that they share.
+into new memory, and the process does not grow from checkpoint to checkpoint. Forked processes (loader
+workers) do not get it: the next write would copy each page that they share. Its pages are small ones: a
+virtual machine that has not been up for long has no huge ones that its host need not find first.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ import mmap
 import os
 import weakref
 from contextlib import suppress
+from time import perf_counter  # the real one, whatever stands in `time` later
 from typing import Any
 
 SLOTS = 2  # snapshots in flight: one that is being written, one that waits
@@ -21,17 +21,24 @@ ROOM = 1.25  # times what is needed: the next may be a little larger, and pages 
 SPARE = 4  # a slot may be so many times larger than what is needed
 IDLE = 16  # a slot that so many snapshots did not need gives its memory back: the first one holds all
 SHARE = 4  # a snapshot may take the so-manieth part of the memory that is free
+_POPULATE_WRITE = 23  # MADV_POPULATE_WRITE of <linux/mman.h>, since Linux 5.14; OSError before
 _MEMINFO, _CGROUP = "/proc/meminfo", "/sys/fs/cgroup"
 
 
 class Slot:
-    """One piece of staging memory."""
+    """One piece of staging memory.
 
-    __slots__ = ("idle", "memory")
+    Attributes:
+        making: seconds that new memory took at the last `fill`, 0 where there was no need of it. What a slot
+            costs once says nothing of what the next checkpoint will cost.
+    """
+
+    __slots__ = ("idle", "making", "memory")
 
     def __init__(self) -> None:
         self.memory: mmap.mmap | None = None
         self.idle = 0
+        self.making = 0.0
 
     @property
     def size(self) -> int:
@@ -42,9 +49,14 @@ class Slot:
 
     def fill(self, parts: list[tuple[int, Any]], size: int) -> memoryview:
         """Copy buffers to their places; what is there, valid until the slot is filled again."""
+        self.making = 0.0
         if self.memory is None or not self.suits(size):
+            started = perf_counter()
             self.memory = None  # the old one goes before the new one comes
             self.memory = _memory(int(size * ROOM))
+            with suppress(OSError, ValueError):
+                self.memory.madvise(_POPULATE_WRITE, 0, size)
+            self.making = perf_counter() - started
         view = memoryview(self.memory)
         for place, data in parts:
             view[place : place + len(data)] = data
@@ -87,8 +99,6 @@ def _memory(size: int) -> mmap.mmap:
             found.close()
         else:
             _not_in_children.add(found)
-            with suppress(OSError):  # a kernel without huge pages
-                found.madvise(mmap.MADV_HUGEPAGE)
             return found
     return mmap.mmap(-1, size)  # shared with forked processes: nothing is copied when it is written
 

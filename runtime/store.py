@@ -160,6 +160,7 @@ class BlobWriter(Disk):
         self._waits_at = self._end
         self._lines: list[bytes] = []
         self._background, self._staging = Background(self), Staging()
+        self.making = 0.0  # seconds that staging memory has taken: once, not with every checkpoint
         self._on_the_way: dict[str, Job] = {}
         self._packed = 0  # bytes given to the pack
         self._batch_bytes = 0  # of the pack, for the last batch
@@ -306,6 +307,7 @@ class BlobWriter(Disk):
         if size > AT_ONCE_BYTES and fits(size):
             with suppress(OSError):  # the system gives no memory after all
                 staged = slot.fill(placed, size)
+                self.making += slot.making
         if staged is None:
             self._staging.give(slot)
             self._write_now(batch, lines)

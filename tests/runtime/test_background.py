@@ -1,4 +1,4 @@
-"""The thread that writes: in order, at the lowest priority, taking no signals; nobody waits for it."""
+"""The thread that writes: in order, at a low priority, taking no signals; nobody waits for it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from florc.runtime.background import LOWEST, PIECE, Background, Disk, Job
+from florc.runtime.background import NICER, PIECE, Background, Disk, Job
 
 
 class Held(Disk):
@@ -75,7 +75,7 @@ def test_the_thread_yields_to_everybody_and_takes_no_signals():
     background, before = Background(disk), os.getpriority(os.PRIO_PROCESS, 0)
     background.start(one := job(0, 10))
     waited(one)
-    assert disk.niceness == [LOWEST] and os.getpriority(os.PRIO_PROCESS, 0) == before
+    assert disk.niceness == [before + NICER] and os.getpriority(os.PRIO_PROCESS, 0) == before
     assert {signal.SIGINT, signal.SIGALRM, signal.SIGTERM, signal.SIGCHLD} <= disk.mask
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
     background.close()

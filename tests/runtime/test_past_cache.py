@@ -97,8 +97,8 @@ def test_a_slow_disk_gets_its_bytes_through_the_cache(file, monkeypatch, past, s
 def test_single_slow_writes_do_not_make_the_disk_slow(file, monkeypatch, past):
     """A thread may wait for Python's lock; but what has become slow for good is found so."""
     took = iter([1.0, 1e-4, 1.0, 1.0, 1e-4, 1.0] + [1.0] * 100)
-    monkeypatch.setattr(past_cache, "_now", lambda: next(ticks))
     ticks = (t for start, seconds in enumerate(took) for t in (start * 10.0, start * 10.0 + seconds))
+    monkeypatch.setattr(past_cache, "_now", lambda: next(ticks))
     monkeypatch.setattr(past_cache, "TRIED_BYTES", 2 * len(DATA))
     monkeypatch.setattr(Appender, "write_past_cache", lambda _, place, data: past.append((place, len(data))))
     cache = PastCache()

@@ -34,6 +34,14 @@ def test_a_slot_keeps_its_memory_while_sizes_are_alike():
     assert slot.memory is not first
 
 
+def test_what_new_memory_takes_is_told_apart():
+    slot = Slot()
+    slot.fill([], 1 << 20)
+    assert slot.making > 0
+    slot.fill([], 1 << 20)
+    assert slot.making == 0
+
+
 def test_a_slot_far_larger_than_needed_is_given_back():
     slot = Slot()
     slot.fill([], 1 << 20)
