@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from contextlib import suppress
 from time import perf_counter  # the real one, whatever stands in `time` later
 
@@ -11,7 +12,8 @@ from .appending import BLOCK, Appender
 WORTH_BYTES = 1 << 18  # to open the file once more takes as long as to copy some tens of kilobytes
 QUICK = 100e6  # bytes a second
 TRIED_BYTES = 64 << 20  # before the disk is judged
-FORGETTING = 0.9  # of its best speed is remembered from write to write
+# a write gives Python's lock away and takes it back so often; another thread may have it for the interval
+TAKINGS = 5
 _SCHEDULED = "/proc/thread-self/schedstat"  # nanoseconds on a core, waiting for one; how often
 
 
@@ -25,7 +27,7 @@ class PastCache:
 
     def __init__(self) -> None:
         self._works = True
-        self._bytes, self._best = 0, 0.0
+        self._bytes, self._seconds = 0, 0.0
 
     def write(self, file: Appender, place: int, data: memoryview) -> None:
         """Write all of a buffer at a place of a file, its whole blocks past the cache."""
@@ -43,10 +45,10 @@ class PastCache:
 
 
     def _saw(self, size: int, seconds: float) -> None:
-        """The disk took so long at most: the thread may have waited for Python's lock as well."""
+        """Judge the disk, by what was not waiting for Python's lock."""
         self._bytes += size
-        self._best = max(self._best * FORGETTING, size / max(seconds, 1e-6))
-        self._works = self._bytes < TRIED_BYTES or self._best >= QUICK
+        self._seconds += max(seconds - TAKINGS * sys.getswitchinterval(), 0.0)
+        self._works = self._bytes < TRIED_BYTES or self._bytes >= QUICK * self._seconds
 
 
 def _now() -> float:

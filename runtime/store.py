@@ -163,7 +163,6 @@ class BlobWriter(Disk):
         self.making = 0.0  # seconds that staging memory has taken: once, not with every checkpoint
         self._on_the_way: dict[str, Job] = {}
         self._packed = 0  # bytes given to the pack
-        self._batch_bytes = 0  # of the pack, for the last batch
         self.logical = 0  # bytes asked to be kept
 
     @property
@@ -270,22 +269,31 @@ class BlobWriter(Disk):
         if not self.has_room:
             self.finish()
         self.flush()
-        if self._batch_bytes >= WORTH_BYTES:
-            self._end += -self._end % BLOCK  # the next one is likely as large, and may go past the cache
-        keys, lines, batch = [], [], _Batch(self._end + -self._end % ALIGNMENT)
+        keys, new = [], []
         for part in parts:
             data = _plain(part.data)
             key = part.key or xxhash.xxh3_128_hexdigest(data)
             keys.append(key)
             self.logical += len(data)
             if self._is_new(key, part.sealed):
-                entry = self._enter(key, data, part.sealed, batch)
-                lines.append(index_line(self._seal, key, entry, data))
+                new.append((key, data, part.sealed))
+        if sum(len(data) for _, data, sealed in new if not self._is_apart(data, sealed)) >= WORTH_BYTES:
+            self._end += -self._end % BLOCK  # it may go past the cache
+        batch = _Batch(self._end + -self._end % ALIGNMENT)
+        lines = [
+            index_line(self._seal, key, self._enter(key, data, sealed, batch), data)
+            for key, data, sealed in new
+            if self._is_new(key, sealed)
+        ]
         return keys, self._start(batch, b"".join(lines)) if lines else None
+
+    def _is_apart(self, data: memoryview, sealed: bool) -> bool:
+        """True if a blob gets a file of its own."""
+        return self._large is not None and not sealed and len(data) >= large.LARGE_BYTES
 
     def _enter(self, key: str, data: memoryview, sealed: bool, batch: _Batch) -> Entry:
         """Know a blob from now on; its bytes join the batch if they are not there."""
-        if self._large is not None and not sealed and len(data) >= large.LARGE_BYTES:
+        if self._is_apart(data, sealed):
             entry = Entry(0, len(data), False, "", apart=True)
             batch.large.append((key, data))
         else:
@@ -301,7 +309,6 @@ class BlobWriter(Disk):
         self._packed += sum(len(data) for _, _, data in batch.packed)
         packed = self._end - batch.start if batch.packed else 0
         placed, pieces, size = batch.laid_out(packed)
-        self._batch_bytes = packed
         slot = self._staging.take(size)
         staged = None
         if size > AT_ONCE_BYTES and fits(size):
