@@ -19,7 +19,7 @@ where something does. Nothing here imports torch or numpy unless the program has
     journal.py     events (events.py: their shapes; figures.py: what was kept, in figures; noted.py: values of
                    iterations); runs.py: runs
     key.py         the user's key; seal.py: the MACs of one run; description.py: run.json; private.py: modes
-    files.py       user files: noted when recording, an overlay when replaying
+    files.py       user files: noted when recording, an overlay when replaying  (files_left.py: all but these)
     collector.py   rest for Python's collector during a walk
     handlers.py    the program's atexit handlers
     shown.py       what the program is shown of its own names

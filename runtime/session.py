@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import random
-import re
 import shutil
 import signal
 import sys
@@ -31,6 +30,7 @@ from .emitter import Emitter, restart
 from .entropy import Entropy
 from .errors import NeedsExecution, ReplayDone
 from .files import FileRecorder, FileReplayer
+from .files_left import ignorer
 from .guards import INERT, Guard
 from .handlers import Handlers
 from .imports import Watcher
@@ -48,8 +48,6 @@ from .tally import Restart, Tally, Wish
 
 FILE_LIMIT = 64 << 20  # bytes of one file kept: a prior content, or one that the run reads back
 EXIT_INEXACT = 65
-PROCESSES_OWN = "/pymp-"  # folders in which multiprocessing keeps its sockets, which no overlay can hold
-_OF_PROCESSES = re.compile(re.escape(PROCESSES_OWN) + r"[a-z0-9_]{8}(/|$)")
 # audit events of processes that may write to the standard streams
 STARTERS = ("subprocess.Popen", "os.system", "os.posix_spawn", "os.spawn")
 ENDS: tuple[type[BaseException], ...] = (ReplayDone, Restart, NeedsExecution)
@@ -341,7 +339,7 @@ def start_record(config: RecordConfig) -> None:
     files = FileRecorder(
         lambda event: recorder.event(["f", list(event)]),
         recorder.keep,
-        _ignorer(store),
+        ignorer(store),
         FILE_LIMIT,
         recorder.fail,
     )
@@ -390,7 +388,7 @@ def start_replay(config: ReplayConfig) -> None:
         replayer.blobs.get_sealed,
         lambda: replayer.is_probe(sys._getframe(1)),
         replayer.inexact,
-        _ignorer(os.path.realpath(config.store)),
+        ignorer(os.path.realpath(config.store)),
         replayer.problem,
     )
     replayer.tally.notes.extend(config.script.notes)
@@ -424,17 +422,6 @@ def start_replay(config: ReplayConfig) -> None:
 
 def _tuple(value: Any) -> Any:
     return tuple(value)
-
-
-def _ignorer(store: str) -> Callable[[str], bool]:
-    prefixes = tuple({os.path.realpath(prefix) + os.sep for prefix in (sys.prefix, sys.base_prefix)})
-
-    def ignore(path: str) -> bool:
-        if PROCESSES_OWN in path and _OF_PROCESSES.search(path):
-            return True
-        return path == store or path.startswith(store + os.sep) or path.startswith(prefixes)
-
-    return ignore
 
 
 def add_module(name: str, file: str, path: str, source: bytes, namespace: dict[str, Any] | None) -> None:
