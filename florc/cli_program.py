@@ -144,6 +144,7 @@ def _check_together(options: ReplayOptions) -> None:
         ("--sample", options.sample is not None, "--at", options.at is not None),
         ("--sample", options.sample is not None, "--first-difference", options.first_difference),
         ("--plan", options.plan_only, "--first-difference", options.first_difference),
+        ("--plan", options.plan_only, "--summary", options.summary is not None),
         ("--on ray", options.on.kind != LOCAL, "--first-difference", options.first_difference),
     )
     for one, has_one, other, has_other in apart:

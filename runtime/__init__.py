@@ -6,7 +6,8 @@ where something does. Nothing here imports torch or numpy unless the program has
 
     session.py     the one session of a process; start, finish, what stands in for streams and clocks
     recording.py   guards that write the journal and take checkpoints   (policy.py decides when)
-    replaying.py   guards that skip, restore, follow the journal        (script.py, lockstep.py)
+    replaying.py   guards that skip, restore, jump                      (replay_loop.py, script.py, route.py)
+    following.py   the program's text and values held against the journal           (lockstep.py)
     guards.py      what both have in common; the stack of open loops
     graph.py       the walk over everything reachable: nodes, paths, contents
     kinds.py       how each kind of object is read, written, made (tensors.py, modules.py: torch's, arrays.py:

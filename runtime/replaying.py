@@ -3,184 +3,45 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cached_property
 from time import perf_counter  # the real one, whatever stands in `time` later
 from typing import Any
 
 from .checkpoint import MAX_NAMED, LiveState
-from .children import Flag
-from .clocks import differ_in_times, reader
-from .context import context
 from .emitter import Emitter
 from .errors import CannotRestore, NeedsExecution, ReplayDone, StoreError
-from .guards import INERT, USEFUL_DEPTH, Guard, OpenLoop, Stack, keeps_locals
+from .following import Follower
+from .guards import INERT, USEFUL_DEPTH, Guard, OpenLoop, keeps_locals
 from .isolation import Isolated, NoProbe
-from .leaving import counts_and_may_be_dropped, is_past
-from .lockstep import Cursor, Edits
-from .output import locate
-from .plain import as_data, text
-from .project import Project
+from .leaving import is_past
+from .lockstep import Edits
+from .replay_loop import ProbeGuard, ReplayLoop
 from .route import Route
-from .script import Iteration, LoopRun, Script
+from .script import Iteration, Script
 from .signals import calm
 from .store import BlobReader
-from .tally import NotedValue, Restart, Tally, Wish
+from .tally import Restart, Wish
 
 # What was executed is compared with its checkpoints within this many seconds, and this share of the replay's
 CHECK_GRACE, CHECK_SHARE = 5.0, 0.2
-MAX_PROBLEMS = 20  # inexact places told by name
 
 
-class ReplayLoop(OpenLoop):
-    """A loop that is being replayed, at depth 0 or 1."""
-
-    __slots__ = (
-        "replayer",
-        "run",
-        "number",
-        "wanted",
-        "state",
-        "iterator",
-        "skippable",
-        "ran_block",
-        "early",
-        "entry_values",
-        "entry_names",
-    )
-
-    def __init__(
-        self, replayer: Replayer, run: LoopRun, names: tuple[str, ...], frame: Any, depth: int
-    ) -> None:
-        super().__init__(run.block, names, frame, depth)
-        self.replayer = replayer
-        self.run = run
-        self.number = -1
-        self.wanted: list[int] = []
-        self.state: LiveState | None = None
-        self.iterator: Any = None
-        self.skippable = True
-        self.ran_block = False
-        self.early = False  # it is left once nothing in it can show any more
-        self.entry_values: dict[str, Any] | None = None
-        self.entry_names: dict[str, Any] = {}
-
-    def fresh(self, now: dict[str, Any]) -> set[str]:
-        """Names that are bound otherwise than when the loop was entered."""
-        before = self.entry_names
-        return {name for name, value in now.items() if before.get(name, self) is not value}
-
-    def over(self, iterable: Any) -> Any:
-        if self.depth:
-            if self.early and not counts_and_may_be_dropped(iterable):
-                self.early = self.live = False
-            return iterable
-        self.iterator = iter(iterable)
-        with calm:
-            self.replayer.start(self)
-        return self.iterator
-
-    def boundary(self) -> bool:
-        if self.frame is None or self.replayer.off:
-            return False
-        if not self.depth:
-            return self.replayer.boundary(self)
-        return self.replayer.end_early(self) if self.early else self.replayer.inner(self)
-
-    def leave(self) -> bool:
-        self.iterator = None  # it ends here, as it would without a guard
-        if self.frame is not None:
-            with calm:
-                self.replayer.leave(self, {})
-        return (self.skipped or self.done) and self.run.outcome == "return"
-
-    def returning(self, value: Any) -> Any:
-        if self.frame is not None:
-            with calm:
-                self.replayer.leave(self, {"return": value})
-        return value
-
-    def bind(self, values: dict[str, Any]) -> None:
-        """As always, but the probes' own names keep what they hold."""
-        own = self.replayer.own.intersection(self.names)
-        if own:
-            now = self.locals()
-            values = {**values, **{name: now[name] for name in own if name in now}}
-        super().bind(values)
-
-    def let_go(self) -> None:
-        """Hold nothing of the program's any more."""
-        self.frame = self.state = self.iterator = self.entry_values = None
-        self.entry_names = {}
-
-    def all_names(self) -> dict[str, Any]:
-        return self.locals() | ({} if self.iterator is None else {"for": self.iterator})
-
-
-class ProbeGuard(NoProbe):
-    """Around a probe that may change what it observes. A name stays bound to it: it lets go of the rest."""
-
-    def __init__(self, replayer: Replayer, where: str, isolated: Isolated) -> None:
-        self._replayer, self._where, self._isolated = replayer, where, [isolated]
-        self._values, self._unbound = isolated.values, isolated.unbound
-
-    @property
-    def values(self) -> tuple[Any, ...]:  # type: ignore[override]
-        """What the names held before; given once."""
-        values, self._values = self._values, ()
-        return values
-
-    def leave(self) -> None:
-        with calm:
-            self._replayer.probed(self._where, self._isolated.pop())
-
-    def lacks(self, name: str) -> bool:
-        return name in self._unbound
-
-
-class Replayer:
+class Replayer(Follower):
     """One replay of one recorded run."""
 
     def __init__(self, blobs: BlobReader, script: Script, edits: Edits, wish: Wish, emit: Emitter) -> None:
-        self.project = Project()
-        self.stack = Stack()
+        super().__init__(script, edits, wish, emit)
         self.blobs = blobs
-        self.script = script
-        self.edits = edits
-        self.wish = wish
-        self.cursor = Cursor(script, edits)
-        self.tally = Tally()
-        self.ahead = False  # an iterator is being moved forward: nothing that it does counts
-        self.off = False  # diverged for good: the program simply runs
-        self.failed = False  # an added line has raised what nobody caught
-        self.window = wish.window
-        self._shows, self.foreign, self.values_lost = Flag(), Flag(), Flag()
         self.route = Route(script, edits, wish.window, wish.scratch, self._trusts)
-        self.showing = self.window.outside(0)
-        self.skipped_any = False
+        self.own: frozenset[str] = frozenset().union(*edits.own.values())
         self.on_jump: Callable[[int], None] = lambda position: None
         self.is_elsewhere: Callable[[], bool] = lambda: False
         self.on_iteration: Callable[[int, int], None] = lambda loop, iteration: None
-        self._emit = emit
-        self._told: set[str] = set()
         self._damaged: set[str] = set()  # checkpoints that cannot be read
-        self._last_restored = ""  # the loop of which a state was put back last
         self._began, self._check_seconds = perf_counter(), 0.0
         self._main_numbers = {run.start: number for number, run in enumerate(script.main_loops)}
         self._recorded = {event[1] for event in script.events if event[0] == "L"}
-        self._probe_lines = edits.probes
-        self.own: frozenset[str] = frozenset().union(*edits.own.values())
-        self._old_lines = {(file, new): old for (file, old), new in edits.lines.items()}
-
-    @property
-    def showing(self) -> bool:
-        """True where text is printed; forked children ask too."""
-        return bool(self._shows.value)
-
-    @showing.setter
-    def showing(self, value: bool) -> None:
-        self._shows.value = int(value)
 
     # -- entering -------------------------------------------------------------------------
     def loop(self, block: str, names: tuple[str, ...], frame: Any, skippable: bool) -> Guard:
@@ -654,219 +515,6 @@ class Replayer:
         if changed:
             self.note(f"{where}: put back what {_these(where)}: {_listed(changed)}", key=f"probe {where}")
 
-    # -- output ---------------------------------------------------------------------------
-    def is_probe(self, frame: Any) -> bool:
-        """True if the code running in frame was reached through a line the user added."""
-        files, lines = self.project.files, self._probe_lines
-        while frame is not None:
-            file = files.get(frame.f_code.co_filename)
-            if file is not None and frame.f_lineno in lines.get(file, ()):
-                return True
-            frame = frame.f_back
-        return False
-
-    def wrote(self, fd: int, text: str) -> None:
-        """Text that the program now writes: a probe's goes out, the rest as it was recorded."""
-        if self.ahead:
-            return
-        if self.failed and fd == 2:
-            self._emit(fd, text)
-            return
-        frame = sys._getframe(2)
-        if self.is_probe(frame):
-            if self._at_the_end():
-                raise self._stop(ReplayDone())
-            file, line, _ = locate(frame, self.project.files)
-            if text.endswith("\n"):  # one print is several writes
-                self.tally.fired[(file, line)] = self.tally.fired.get((file, line), 0) + 1
-            if self.wish.keep_said:
-                self._keep_said(file, line, fd, text)
-            self._out(fd, text)
-        elif fd != 1 or self.off:
-            self.cursor.beside()
-            self.recorded(fd, text)
-        else:
-            self._follow(text, frame)
-
-    def raised(self, error: Exception) -> None:
-        """Nobody caught this. If an added line raised it, say so, and let python's words on it out."""
-        place = None
-        trace = error.__traceback__
-        while trace is not None:
-            file = self.project.files.get(trace.tb_frame.f_code.co_filename)
-            if file is not None and trace.tb_lineno in self._probe_lines.get(file, ()):
-                place = f"{file}:{trace.tb_lineno}"
-            trace = trace.tb_next
-        if place is not None and not self.ahead:
-            self.failed = self.off = True
-            self.problem(f"{place}, an added line, raised {type(error).__name__}: {error}")
-
-    def logged(self, name: str, value: Any, frame: Any) -> None:
-        """A value that the program hands to `florc.log`: an added line's is kept, the rest compared."""
-        with calm:
-            self._logged(name, value, frame)
-
-    def _logged(self, name: str, value: Any, frame: Any) -> None:
-        if self.ahead:
-            return
-        kept, note = as_data(value)
-        if not self._is_noted(frame):
-            if not self.off:
-                self._follow_value(name, kept, note, frame)
-            return
-        if self._at_the_end():
-            raise self._stop(ReplayDone())
-        file, line, _ = locate(frame, self.project.files)
-        self.tally.fired[(file, line)] = self.tally.fired.get((file, line), 0) + 1
-        if self.showing and not self.wish.silent:
-            outermost = self.stack.loops[0] if self.stack.loops else None
-            where = context(frame, self.project.sources, outermost)
-            self.tally.noted.append(NotedValue(self.cursor.position, file, line, name, kept, note, where))
-
-    def _is_noted(self, frame: Any) -> bool:
-        """True for a call of `florc.log` that was added, in a line of its own or in a recorded one."""
-        file, line, _ = locate(frame, self.project.files)
-        return line in self.edits.noted.get(file, ()) or self.is_probe(frame)
-
-    def _follow_value(self, name: str, kept: Any, note: str, frame: Any) -> None:
-        event = self.cursor.take("v")
-        if event is None or event[3] != name:
-            file, line, _ = locate(frame, self.project.files)
-            self.diverge(f"{file}:{line} notes {name!r}, which the recorded run did not there")
-            return
-        self.tally.output_compared += 1
-        if [text(event[4]), event[5]] == [text(kept), note]:
-            self.tally.output_equal += 1
-        elif note and differ_in_times(event[4], kept):
-            self.tally.output_clocks += 1
-        else:
-            self.inexact(f"{event[1]}:{event[2]} now notes {name!r} as {kept!r}, recorded was {event[4]!r}")
-
-    def logged_elsewhere(self, frame: Any) -> None:
-        """In another thread, or in a forked child: an added line's value has no place in the run."""
-        if self._is_noted(frame):
-            self.values_lost.value = 1
-
-    def wrote_beside(self, fd: int, text: str) -> None:
-        """Text by another thread: no record has it, so that it goes out as it comes."""
-        if not self.wish.new_only or self.is_probe(sys._getframe(2)):
-            self._out(fd, text)
-
-    def wrote_in_child(self, fd: int) -> bool:
-        """In a forked child: True if what it writes is to go out. No later attempt can take it back."""
-        goes = self.showing and not self.wish.silent
-        if self.wish.new_only and not self.is_probe(sys._getframe(2)):
-            goes = False
-        if goes and fd == 1:
-            self.foreign.value = 1
-        return goes
-
-    def _keep_said(self, file: str, line: int, fd: int, text: str) -> None:
-        outer = self.stack.loops[0] if self.stack.loops else None
-        if self.showing and isinstance(outer, ReplayLoop):
-            self.tally.said.add((outer.number, outer.iteration), file, line, fd, text)
-
-    def _follow(self, text: str, frame: Any) -> None:
-        event = self.cursor.take("w")
-        if event is None:
-            file, line, _ = locate(frame, self.project.files)
-            self.diverge(f"{file}:{line} writes {text[:60]!r}, which the recorded run did not")
-            self.recorded(1, text)
-            return
-        recorded = self.cursor.text(event)
-        self.tally.output_compared += 1
-        if recorded == text:
-            self.tally.output_equal += 1
-        elif differ_in_times(recorded, text):
-            self.tally.output_clocks += 1  # a clock that is not journalled: the recorded text is what counts
-        else:
-            self.inexact(f"{event[2]}:{event[3]} now writes {text[:60]!r}, recorded was {recorded[:60]!r}")
-        self.recorded(1, recorded)
-
-    def recorded(self, fd: int, text: str) -> None:
-        """Give out text of the recorded program."""
-        if not self.wish.new_only:
-            self._out(fd, text)
-
-    def _out(self, fd: int, text: str) -> None:
-        if self.showing and not self.wish.silent:
-            self.tally.shown = True
-            self._emit(fd, text)
-
-    def clock(self, name: str, value: Any, frame: Any) -> Any:
-        """The recorded reading of a clock, where the recorded run read it too."""
-        if self.off or self.ahead or self.is_probe(frame):
-            return value
-        who = reader(frame, self.project.files)
-        recorded = self.cursor.clock(name, who) if who else None
-        return value if recorded is None else recorded
-
-    def recorded_line(self, path: str, line: int) -> int | None:
-        """The recorded line of a line of the edited project; None for files that are not the project's."""
-        file = self.project.files.get(path)
-        return None if file is None else self._old_lines.get((file, line), -line)
-
-    def _at_the_end(self) -> bool:
-        """True where an interrupted run ended: what the program would have written next is not known."""
-        return self.script.interrupted and self.cursor.at_end
-
-    @contextmanager
-    def quietly(self) -> Iterator[None]:
-        """While an iterator is moved forward."""
-        self.ahead, before = True, self.ahead
-        try:
-            yield
-        finally:
-            self.ahead = before
-
-    # -- trouble --------------------------------------------------------------------------
-    def diverge(self, words: str) -> None:
-        """The program does what the recorded run did not."""
-        if self._at_the_end():
-            raise self._stop(ReplayDone())  # the recorded run was killed here
-        self.inexact(words)
-        self.off = True
-        self.showing = self.showing or self.window.whole
-
-    def inexact(self, words: str) -> None:
-        """Something differs from the record. If anything was skipped so far, try again without."""
-        if self.skipped_any and not self.wish.scratch:
-            raise self._stop(Restart(words, self._last_restored))
-        self.problem(words)
-
-    def replaced(self) -> BaseException:
-        """The program puts another one in its place (os.exec): what ends this one instead."""
-        if not self.script.stopped:
-            self.problem("the program puts another one in its place, which the recorded run did not")
-        return self._stop(ReplayDone())
-
-    def ended(self) -> None:
-        """The program has ended of itself: the recorded run must have written no more."""
-        if self.off or not self.window.whole or self.script.interrupted:
-            return
-        text = next(self.cursor.texts_ahead(), None)
-        if text is not None:
-            self.inexact(f"the program ends where the recorded run went on to write {text[:60]!r}")
-
-    def _stop(self, end: BaseException) -> BaseException:
-        """End the program: nothing that it writes on its way out counts."""
-        self._emit.muted = True
-        self.off = True
-        return end
-
-    def unpaid(self, error: StoreError) -> BaseException:
-        """What the last restore has put off cannot be had: what ends this attempt."""
-        return self._stop(Restart(f"{self._last_restored}: {error}", self._last_restored))
-
-    def problem(self, words: str) -> None:
-        if len(self.tally.problems) < MAX_PROBLEMS and words not in self.tally.problems:
-            self.tally.problems.append(words)
-
-    def note(self, words: str, key: str = "") -> None:
-        """Tell something once (one telling a key)."""
-        if (key or words) not in self._told:
-            self._told.add(key or words)
-            self.tally.notes.append(words)
 
 
 def _these(where: str) -> str:

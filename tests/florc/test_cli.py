@@ -74,6 +74,8 @@ def test_a_command_of_commands_alone_shows_its_help_line_by_line(ask, words):
         (("replay", "--workers", "0", "train.py"), 2, ["--workers"]),
         (("replay", "--on", "dask", "train.py"), 2, ["dask", "ray://HOST:PORT"]),
         (("replay", "--gpus-per-worker", "1", "train.py"), 2, ["--gpus-per-worker goes with --on ray"]),
+        (("replay", "--plan", "--summary", "-", "train.py"), 2, ["--plan and --summary do not go together"]),
+        (("replay", "--workers", "many", "train.py"), 2, ["--workers", "'many'"]),
         (("replay", "--cpus-per-worker", "2", "train.py"), 2, ["--cpus-per-worker goes with --on ray"]),
         (("replay", "train.py"), 69, ["train.py", "florc record"]),
         (("replay", "--run", "nowhen", "train.py"), 69, ["nowhen", "florc runs ls"]),
