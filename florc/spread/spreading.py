@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from florc.options import ReplayOptions
     from florc.replaying import Prepared
 
-WORTH = 0.1  # of the seconds: a further process that spares less is not started
+WORTH = 0.1  # of the seconds: twice as many processes that spare less are not started
 
 
 def spread(prepared: Prepared, options: ReplayOptions, clock: summary.Clock) -> int | None:
@@ -64,11 +64,17 @@ def quickest(prepared: Prepared, spent: float) -> list[Window]:
         return []
     found: list[Window] = []
     least = outlook.seconds(prepared.plans([prepared.window], spent))
-    for count in range(2, _cores() // (prepared.run.threads or 1) + 1):
+    for count in _counts(_cores() // (prepared.run.threads or 1)):
         parts = windows(prepared, count)
         if parts and (seconds := outlook.seconds(prepared.plans(parts, spent))) < (1 - WORTH) * least:
             found, least = parts, seconds
     return found
+
+
+def _counts(room: int) -> list[int]:
+    """Numbers of processes to be looked at: to plan with each of them would take its time."""
+    doubled = [2**power for power in range(1, room.bit_length())]
+    return sorted({*doubled, room}) if room > 1 else []
 
 
 def _cores() -> int:
