@@ -208,10 +208,11 @@ pictures of the paper's. CPU seconds are the kernel's for all processes and thre
 What a run uses more than the plain run beside it ({about['pairs']} pairs; the two runs of a pair have a core
 each, which they change with the next pair), from the loop's start until everything is written, over the plain
 run's loop. glibc's allocator is kept from adapting itself: one of two equal runs would have twice the page
-faults of the other, and a cost of a percent could not be seen. *states*: checkpoints of the loop that has
-most. *of torch.save*: bytes stored, against a torch.save of model, optimizer and scheduler for each
-checkpoint (florc's hold the gradients as well). *torch.save, CPU*: the overhead of saving these by hand
-every epoch.
+faults of the other, and a cost of a percent could not be seen. For the same reason free memory is used, and
+given back, before each pair: the host of a virtual machine takes it away meanwhile. *states*: checkpoints of
+the loop that has most. *of torch.save*: bytes stored, against a torch.save of model, optimizer and scheduler
+for each checkpoint (florc's hold the gradients as well). *torch.save, CPU*: the overhead of saving these by
+hand every epoch.
 
 {recording(rows)}
 {together(rows)}
