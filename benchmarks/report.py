@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import statistics
 import sys
 import time
 from collections.abc import Sequence
@@ -76,7 +77,21 @@ def together(rows: list[Row]) -> str:
     found = figures.geometric_mean(groups)
     if found is None or not all(groups):
         return "Not all of the first eight were measured.\n"
-    return f"Geometric mean over the first eight: {percent(found)}.\n"
+    return f"Geometric mean over the first eight: {percent(found)}.\n{unrest(rows)}"
+
+
+def unrest(rows: list[Row]) -> str:
+    """How far equal plain runs lie apart: what recorders differ by less says little."""
+    found = []
+    for workload in measured(rows):
+        plain = select(rows, workload=workload.name, variant="plain", step="record")
+        seconds = [row["cpu_in_loop"] for row in plain if row.get("cpu_in_loop")]
+        if len(seconds) > 1:
+            found.append((max(seconds) / min(seconds) - 1) * 100)
+    if not found:
+        return ""
+    apart = f"{statistics.median(found):.0f} % apart (median of the scripts; {max(found):.0f} % at most)"
+    return f"The plain runs of a script, one pair's and the next's, lie {apart}: so unsteady is it.\n"
 
 
 def recording_peers(rows: list[Row]) -> str:

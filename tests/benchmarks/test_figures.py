@@ -125,3 +125,10 @@ def test_of_another_commit_only_other_recorders_and_saving_by_hand_are_taken():
         ("manual", "record", "manual 0"), (peer, "outer", 0)]
     assert whole["about"]["others_at"] == "earlier"
 
+
+
+def test_how_unsteady_the_machine_was_is_said():
+    rows = [row("plain", in_loop=seconds, workload=name)
+            for name, seconds in (("translator", 10), ("translator", 11), ("masked_lm", 4), ("masked_lm", 5))]
+    assert "18 % apart (median of the scripts; 25 % at most)" in report.unrest(rows)
+    assert report.unrest(rows[:1]) == ""
