@@ -91,7 +91,7 @@ def unrest(rows: list[Row]) -> str:
     if not found:
         return ""
     apart = f"{statistics.median(found):.0f} % apart (median of the scripts; {max(found):.0f} % at most)"
-    return f"The plain runs of a script, one pair's and the next's, lie {apart}: so unsteady is it.\n"
+    return f"How unsteady the machine was: a script's plain runs, of different pairs, lie {apart}.\n"
 
 
 def recording_peers(rows: list[Row]) -> str:

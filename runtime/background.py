@@ -1,4 +1,4 @@
-"""Writes what has been staged while the program trains, in a thread that only takes what nobody else wants.
+"""Writes what has been staged while the program trains, in a thread that takes little of what others want.
 
 The thread holds Python's lock for as short as can be: a job is a few large pieces of memory and one text,
 whatever the number of blobs in it. It runs at a low priority, takes no signals (they belong to the

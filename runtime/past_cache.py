@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 from contextlib import suppress
 from time import perf_counter  # the real one, whatever stands in `time` later
 
-from .appending import BLOCK, Appender
+from .appending import BLOCK, Appender, close_own, identity, moved_up
 
 WORTH_BYTES = 1 << 18  # to open the file once more takes as long as to copy some tens of kilobytes
 QUICK = 100e6  # bytes a second
@@ -43,7 +44,6 @@ class PastCache:
                 place, data = place + size, data[size:]
         file.write_at(place, data)
 
-
     def _saw(self, size: int, seconds: float) -> None:
         """Judge the disk, by what was not waiting for Python's lock."""
         self._bytes += size
@@ -54,8 +54,13 @@ class PastCache:
 def _now() -> float:
     """Seconds, less those for which this thread has waited for a core: they say nothing of the disk."""
     waited = 0.0
-    with suppress(OSError, ValueError, IndexError), open(_SCHEDULED, "rb", 0) as stream:
-        waited = int(stream.read(64).split()[1]) * 1e-9
+    with suppress(OSError, ValueError, IndexError):
+        fd = moved_up(os.open(_SCHEDULED, os.O_RDONLY | os.O_CLOEXEC))  # out of the program's files' way
+        file = identity(fd)
+        try:
+            waited = int(os.read(fd, 64).split()[1]) * 1e-9
+        finally:
+            close_own(fd, file)
     return perf_counter() - waited
 
 

@@ -60,7 +60,7 @@ class Local:
         self._started: list[Process] = []
 
     def slots(self) -> int:
-        return os.cpu_count() or 1
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
     def start(self, share: Share, files: Files, apart_from: Running | None) -> Running:
         del apart_from  # there is one machine

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from typing import TYPE_CHECKING, BinaryIO
@@ -64,7 +63,7 @@ def quickest(prepared: Prepared, spent: float) -> list[Window]:
         return []
     found: list[Window] = []
     least = outlook.seconds(prepared.plans([prepared.window], spent))
-    for count in _counts(_cores() // (prepared.run.threads or 1)):
+    for count in _counts(Local().slots() // (prepared.run.threads or 1)):
         parts = windows(prepared, count)
         if parts and (seconds := outlook.seconds(prepared.plans(parts, spent))) < (1 - WORTH) * least:
             found, least = parts, seconds
@@ -75,11 +74,6 @@ def _counts(room: int) -> list[int]:
     """Numbers of processes to be looked at: to plan with each of them would take its time."""
     doubled = [2**power for power in range(1, room.bit_length())]
     return sorted({*doubled, room}) if room > 1 else []
-
-
-def _cores() -> int:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def windows(prepared: Prepared, count: int) -> list[Window]:

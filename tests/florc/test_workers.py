@@ -14,8 +14,11 @@ from typing import Any
 
 import pytest
 
+from florc import replaying
+from florc.options import ReplayOptions, Target
 from florc.plans import outlook
 from florc.spread import spreading
+from florc.spread.local import Local
 from florc.spread.merging import merge
 from tests.florc.running import TIMEOUT_S, environment, florc, lay, python
 
@@ -84,10 +87,24 @@ def test_auto_takes_no_more_processes_than_make_it_quicker(monkeypatch, cores, t
     prepared: Any = SimpleNamespace(
         matches={}, window=None, run=SimpleNamespace(threads=threads), plans=lambda parts, spent: parts
     )
-    monkeypatch.setattr(spreading, "_cores", lambda: cores)
+    monkeypatch.setattr(Local, "slots", lambda self: cores)
     monkeypatch.setattr(spreading, "windows", lambda _, number: [None] * number)
     monkeypatch.setattr(outlook, "seconds", lambda plans: seconds[len(plans)])
     assert len(spreading.quickest(prepared, 0.0)) == count
+
+
+@pytest.mark.parametrize(("seconds", "workers", "words"), [
+    (31.0, 1, " (with --workers 2 about 16 s)"),
+    (29.0, 1, ""),
+    (31.0, 3, ""),
+])  # fmt: skip
+def test_a_long_replay_tells_what_workers_would_make_of_it(monkeypatch, seconds, workers, words):
+    prepared: Any = SimpleNamespace(plans=lambda parts, spent: parts)
+    plan: Any = SimpleNamespace(seconds=seconds)
+    monkeypatch.setattr(spreading, "quickest", lambda *_: [None, None])
+    monkeypatch.setattr(outlook, "seconds", lambda plans: 16.0)
+    options = ReplayOptions(Target("train.py"), workers=workers)
+    assert replaying._quicker(prepared, options, plan, 0.0) == words
 
 
 def test_chosen_iterations_are_spread_too(recorded):
