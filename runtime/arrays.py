@@ -6,7 +6,6 @@ import pickle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xxhash
 
 from .errors import CannotRestore
 from .kind import (
@@ -83,7 +82,7 @@ class Array(Kind):
         data = array_bytes(obj)
         if obj.nbytes <= INLINE_BYTES:
             return bytes(data)
-        key = xxhash.xxh3_128_hexdigest(data)
+        key = walk.hashed(data)
         walk.blob(key, ArrayBytes(obj))
         return key
 

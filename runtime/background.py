@@ -28,50 +28,39 @@ LOWEST = 19
 
 
 class Piece(NamedTuple):
-    """A part of a job's bytes, written at once; key: it is a large payload, with a file of its own."""
+    """A part of a job's bytes, written at once: to a place of the pack, or, with a key, to its own file."""
 
     start: int
     end: int
+    place: int = 0
     key: str = ""
 
 
-class Job:
-    """Bytes for one place of the pack, large payloads behind them, and the lines of the index that name them.
+def in_pieces(start: int, end: int, place: int) -> list[Piece]:
+    """What lies from start to end in memory, for a place of the pack."""
+    return [Piece(at, min(at + PIECE, end), place + at - start) for at in range(start, end, PIECE)]
 
-    Args:
-        packed: how many of the bytes are for the pack; None: all that come before the large payloads.
+
+class Job:
+    """Bytes, where each of their pieces goes, and the lines of the index that name them.
 
     Attributes:
         seconds: processor time that the thread has taken for it.
         error: why it was not written.
     """
 
-    __slots__ = ("place", "data", "lines", "large", "seconds", "error", "_packed", "_left", "_done", "_after")
+    __slots__ = ("data", "pieces", "lines", "seconds", "error", "_left", "_done", "_after")
 
     def __init__(
-        self,
-        place: int,
-        data: memoryview,
-        lines: bytes,
-        after: Callable[[], None],
-        large: Sequence[Piece] = (),
-        packed: int | None = None,
+        self, data: memoryview, pieces: Sequence[Piece], lines: bytes, after: Callable[[], None]
     ) -> None:
-        self.place, self.data, self.lines, self.large = place, data, lines, large
-        before = large[0].start if large else len(data)
-        self._packed = before if packed is None else packed
+        self.data, self.pieces, self.lines = data, pieces, lines
         self.seconds = 0.0
         self.error: OSError | None = None
         self._after = after
-        self._left = itertools.count(
-            len(self.pieces()) - 1, -1
-        )  # next() is one step: no thread comes between
+        self._left = itertools.count(len(pieces) - 1, -1)  # next() is one step: no thread comes between
         self._done = _thread.allocate_lock()
         self._done.acquire()
-
-    def pieces(self) -> list[Piece]:
-        starts = range(0, self._packed, PIECE)
-        return [*(Piece(start, min(start + PIECE, self._packed)) for start in starts), *self.large]
 
     @property
     def done(self) -> bool:
@@ -90,7 +79,7 @@ class Job:
         if piece.key:
             self._try(lambda: disk.write_large(piece.key, data))
         else:
-            self._try(lambda: disk.write_bytes(self.place + piece.start, data))
+            self._try(lambda: disk.write_bytes(piece.place, data))
         is_last = not next(self._left)
         if is_last:
             self._try(lambda: disk.write_lines(self.lines))
@@ -138,7 +127,7 @@ class Background:
     def start(self, job: Job) -> None:
         """Have a job written. Where there can be no thread, it is done on return."""
         self._open = [*(one for one in self._open if not one.done), job]
-        for piece in job.pieces():
+        for piece in job.pieces:
             self._tasks.put((job, piece))
         if not self._runs and not self._run():
             self.finish()

@@ -13,7 +13,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import process
 from .background import Job
@@ -58,12 +58,20 @@ class Taken:
     graphs: list[Any]
 
 
+class Last(NamedTuple):
+    """Of a block's last checkpoint: the entry objects with large bytes that were new; bytes of all blobs."""
+
+    numbers: frozenset[int] = frozenset()
+    size: int = 0
+
+
 class Snapshots:
     """Takes checkpoints while recording."""
 
     def __init__(self, blobs: BlobWriter, is_project: Callable[[str], bool]) -> None:
         self._blobs = blobs
         self._is_project = is_project
+        self._last: dict[str, Last] = {}  # by block: likely the next one is alike
 
     def enter(self, root: Root, full: bool) -> tuple[Base, str]:
         """Walk the entry state; its base and the hash of what the store keeps of it.
@@ -80,12 +88,16 @@ class Snapshots:
         kept = marshal.dumps((base.packed(), names, entry), MARSHAL_VERSION)
         return base, self._blobs.put(kept, sealed=True)
 
-    def take(self, base: Base, root: Root) -> Taken:
+    def take(self, base: Base, root: Root, block: str = "") -> Taken:
         """Take a checkpoint of the state below root. One that does not see all of it is not kept."""
-        walk = Walk(root, base, self._is_project).run()
+        last = self._last.get(block, Last())
+        walk = Walk(root, base, self._is_project)
+        walk.likely, walk.copies = last.numbers, self._blobs.copies(last.size)
+        walk.run()
         contents = walk.changed()
         hidden = walk.opaque + [(number, what) for number, what in walk.lost if _is_kept(walk, number)]
         if hidden:
+            self._blobs.drop(walk.copies)
             opaque = sorted({f"{walk.path(number)} ({what})" for number, what in hidden})
             return Taken([], None, opaque, walk.graphs)
         lost = sorted({f"{walk.path(number)} ({what})" for number, what in walk.lost})
@@ -93,11 +105,13 @@ class Snapshots:
         names = marshal.dumps(_names_of(root), MARSHAL_VERSION)
         entry = [number for number in sorted(contents) if number < walk.first_new]
         changed = marshal.dumps(entry, MARSHAL_VERSION)
-        wanted = {key for content in contents.values() for key in _keys(content)}
+        wanted = {key: number for number, content in contents.items() for key in _keys(content)}
         parts = [Part(blob.get(), key) for key, blob in walk.blobs.items() if key in wanted]
+        size = sum(len(part.data) for part in parts)
         parts += [Part(part, sealed=True) for part in (delta, names, changed)]
-        hashes, job = self._blobs.put_all(parts)
-        return Taken(hashes[-3:], job, [], walk.graphs)
+        put = self._blobs.put_all(parts, walk.copies)
+        self._last[block] = Last(frozenset(wanted[key] for key in put.large), size if put.large else 0)
+        return Taken(put.keys[-3:], put.job, [], walk.graphs)
 
 
 def _is_kept(walk: Walk, number: int) -> bool:

@@ -23,8 +23,10 @@ from . import atoms
 from .collector import resting
 from .kind import Kind
 from .kinds import kind_of, load_libraries
+from .large import LARGE_BYTES
 from .lives import Loose, loosely
 from .roots import Root
+from .staging import Copies
 
 MARSHAL_VERSION = 2  # the last version without references: equal values give equal bytes
 
@@ -125,6 +127,8 @@ class Walk:
         self.graphs: list[Any] = []  # new tensors that carry an autograd graph
         self.spans: dict[int, tuple[int, int]] = {}
         self.memory: dict[int, Memory] = {}  # storages that need not be looked at again
+        self.copies: Copies | None = None  # room for copies of what has likely changed
+        self.likely: frozenset[int] = frozenset()  # entry objects whose bytes have likely changed
         self.opaque: list[tuple[int, str]] = []
         self.lost: list[tuple[int, str]] = []
         self._memory: dict[int, int] = {}
@@ -181,6 +185,13 @@ class Walk:
     def blob(self, key: str, holder: Blob) -> None:
         """Bytes too many to stand in a content: their hash does, and they can be had from the holder."""
         self.blobs[key] = holder
+
+    def hashed(self, data: Any) -> str:
+        """The hash of many bytes of the node being read. What will likely be kept is copied on the way."""
+        likely = self.current in self.likely or self.current >= self.first_new
+        if likely and self.copies is not None and len(data) >= LARGE_BYTES:
+            return self.copies.hashed(data)
+        return xxhash.xxh3_128_hexdigest(data)
 
     def owns(self, address: int, words: str) -> None:
         """The node being read owns memory. New objects of NumPy and torch that share it cannot be made."""

@@ -412,7 +412,7 @@ class Recorder:
             self._saw(loop, "behind")
             return None
         started, made = perf_counter(), self.blobs.making
-        taken = self.snapshots.take(loop.base, self.project.root(names))
+        taken = self.snapshots.take(loop.base, self.project.root(names), block)
         writing = taken.job is not None and not taken.opaque
         once = self.blobs.making - made
         self.policy.materialized(block, perf_counter() - started - once, writing)

@@ -16,10 +16,15 @@ from contextlib import suppress
 from time import perf_counter  # the real one, whatever stands in `time` later
 from typing import Any
 
+import xxhash
+
+from .appending import BLOCK
+
 SLOTS = 2  # snapshots in flight: one that is being written, one that waits
 ROOM = 1.25  # times what is needed: the next may be a little larger, and pages not touched cost nothing
 SPARE = 4  # a slot may be so many times larger than what is needed
 IDLE = 16  # a slot that so many snapshots did not need gives its memory back: the first one holds all
+CHUNK = 1 << 18  # bytes that stay in a core's own cache between copying them and reading them again
 SHARE = 4  # a snapshot may take the so-manieth part of the memory that is free
 _POPULATE_WRITE = 23  # MADV_POPULATE_WRITE of <linux/mman.h>, since Linux 5.14; OSError before
 _MEMINFO, _CGROUP = "/proc/meminfo", "/sys/fs/cgroup"
@@ -47,20 +52,77 @@ class Slot:
     def suits(self, size: int) -> bool:
         return size <= self.size <= max(SPARE * size, mmap.PAGESIZE)
 
-    def fill(self, parts: list[tuple[int, Any]], size: int) -> memoryview:
-        """Copy buffers to their places; what is there, valid until the slot is filled again."""
+    def prepare(self, size: int) -> None:
+        """Have memory of this size; what the slot held is gone. OSError where the system gives none."""
         self.making = 0.0
         if self.memory is None or not self.suits(size):
-            started = perf_counter()
-            self.memory = None  # the old one goes before the new one comes
-            self.memory = _memory(int(size * ROOM))
-            with suppress(OSError, ValueError):
-                self.memory.madvise(_POPULATE_WRITE, 0, size)
-            self.making = perf_counter() - started
+            self._make(size)
+
+    def _make(self, size: int) -> None:
+        started = perf_counter()
+        self.memory = None  # the old one goes before the new one comes
+        self.memory = _memory(int(size * ROOM))
+        with suppress(OSError, ValueError):
+            self.memory.madvise(_POPULATE_WRITE, 0, size)
+        self.making = perf_counter() - started
+
+    def fill(self, parts: list[Placed], size: int, there: list[Placed] | None = None) -> memoryview:
+        """Copy buffers to their places; what is there, valid until the slot is filled again.
+
+        there: what a `Copies` of this slot has copied already.
+        """
+        self.making = 0.0
+        if there is None:
+            self.prepare(size)
+        elif size > self.size:
+            self._make(size)  # the old memory stays as long as somebody looks at it
+            parts = there + parts
+        assert self.memory is not None
         view = memoryview(self.memory)
         for place, data in parts:
             view[place : place + len(data)] = data
         return view[:size]
+
+
+Placed = tuple[int, Any]  # place in a slot's memory, buffer
+
+
+class Copies:
+    """Copies that are made while their hash is computed: what has been copied is read from the core's cache.
+
+    Worth it for what will have to be written: what is known already has been copied in vain.
+
+    Args:
+        slot: where to; prepared.
+    """
+
+    def __init__(self, slot: Slot) -> None:
+        self.slot = slot
+        self.end = 0
+        self.places: dict[str, int] = {}  # by hash
+        self._memory = memoryview(b"" if slot.memory is None else slot.memory)
+
+    def hashed(self, data: Any) -> str:
+        """The hash of a buffer, and a copy of just these bytes if there is room."""
+        size, start = len(data), self.end + -self.end % BLOCK
+        if start + size > len(self._memory):
+            return xxhash.xxh3_128_hexdigest(data)
+        source, target = memoryview(data).cast("B"), self._memory[start : start + size]
+        state = xxhash.xxh3_128()
+        for at in range(0, size, CHUNK):
+            piece = target[at : at + CHUNK]
+            piece[:] = source[at : at + CHUNK]
+            state.update(piece)
+        key = state.hexdigest()
+        if key not in self.places:
+            self.places[key] = start
+            self.end = start + size
+        return key
+
+    def copy(self, key: str, size: int) -> memoryview | None:
+        """The copy of bytes with this hash, if one was made."""
+        place = self.places.get(key)
+        return None if place is None else self._memory[place : place + size]
 
 
 class Staging:

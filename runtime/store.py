@@ -31,11 +31,11 @@ import xxhash
 
 from . import large
 from .appending import BLOCK, Appender
-from .background import Background, Disk, Job, Piece
+from .background import Background, Disk, Job, Piece, in_pieces
 from .errors import StoreError
 from .past_cache import WORTH_BYTES, PastCache
 from .seal import Seal
-from .staging import Staging, fits
+from .staging import Copies, Placed, Staging, fits
 
 ALIGNMENT = 64  # bytes: what vector units and direct I/O like
 GATHERED_BYTES = 1 << 20  # small blobs are written together, up to this size: some disks are very slow
@@ -108,32 +108,61 @@ class Part(NamedTuple):
     sealed: bool = False
 
 
+class Put(NamedTuple):
+    """What came of `put_all`: the parts' hashes, what is still to be written, which large ones are new."""
+
+    keys: list[str]
+    job: Job | None
+    large: frozenset[str] = frozenset()
+
+
 @dataclass
 class _Batch:
     """What is new of the parts of one `put_all`.
 
     start: in the pack. packed: (place after the start, hash, bytes). large: (hash, bytes).
+    copies: where some of the large ones lie in staging memory already.
     """
 
     start: int
+    copies: Copies | None
     packed: list[tuple[int, str, memoryview]] = field(default_factory=list)
     large: list[tuple[str, memoryview]] = field(default_factory=list)
 
     def hashes(self) -> list[str]:
         return [key for _, key, _ in self.packed] + [key for key, _ in self.large]
 
-    def laid_out(self, packed: int) -> tuple[list[tuple[int, memoryview]], list[Piece], int]:
-        """Where each part lies in memory, large ones behind the packed; these as pieces; the size of all.
+    def laid_out(self, packed: int) -> Layout:
+        """Where each part lies in memory: copies where they are, then what the pack gets, then large ones.
 
-        Large ones begin with a block, as writing past the system's cache needs it.
+        All begin with a block, as writing past the system's cache needs it.
+
+        Args:
+            packed: bytes that the pack gets.
         """
-        placed, pieces, end = [(place, data) for place, _, data in self.packed], [], packed
+        places, end = (self.copies.places, self.copies.end) if self.copies else ({}, 0)
+        start = end + -end % BLOCK
+        pieces, end = in_pieces(start, start + packed, self.start), start + packed
+        placed, there = [(start + place, data) for place, _, data in self.packed], []
         for key, data in self.large:
-            end += -end % BLOCK
-            placed.append((end, data))
-            pieces.append(Piece(end, end + len(data), key))
-            end += len(data)
-        return placed, pieces, end
+            place = places.get(key)
+            if place is not None:
+                there.append((place, data))
+            else:
+                place = end + -end % BLOCK
+                placed.append((place, data))
+                end = place + len(data)
+            pieces.append(Piece(place, place + len(data), key=key))
+        return Layout(placed, there, pieces, end)
+
+
+class Layout(NamedTuple):
+    """Of a batch in staging memory: what is to be copied there and what is there, its pieces, its size."""
+
+    placed: list[Placed]
+    there: list[Placed]
+    pieces: list[Piece]
+    size: int
 
 
 class BlobWriter(Disk):
@@ -260,13 +289,39 @@ class BlobWriter(Disk):
         """True if `put_all` would not have to wait for the disk."""
         return self._staging.has_room
 
-    def put_all(self, parts: Iterable[Part]) -> tuple[list[str], Job | None]:
-        """Keep the bytes of buffers, which may change once this returns; their hashes.
+    def copies(self, size: int) -> Copies | None:
+        """Room for copies of about this size, for the next `put_all`; None where there is not enough memory.
+
+        It must be given back: by `put_all`, or by `drop`.
+        """
+        if not self.has_room:
+            self.finish()
+        if self._large is None or size < large.LARGE_BYTES or not fits(size):
+            return None
+        slot = self._staging.take(size)
+        try:
+            slot.prepare(size)
+        except OSError:
+            self._staging.give(slot)
+            return None
+        self.making += slot.making
+        return Copies(slot)
+
+    def drop(self, copies: Copies | None) -> None:
+        """Nothing of these copies is to be written."""
+        if copies is not None:
+            self._staging.give(copies.slot)
+
+    def put_all(self, parts: Iterable[Part], copies: Copies | None = None) -> Put:
+        """Keep the bytes of buffers, which may change once this returns.
 
         What is written goes on in the background: nothing may name the blobs before the job, and those
         before it, are done. None where there is nothing to wait for.
+
+        Args:
+            copies: of some of the buffers; they are used up.
         """
-        if not self.has_room:
+        if copies is None and not self.has_room:
             self.finish()
         self.flush()
         keys, new = [], []
@@ -279,13 +334,16 @@ class BlobWriter(Disk):
                 new.append((key, data, part.sealed))
         if sum(len(data) for _, data, sealed in new if not self._is_apart(data, sealed)) >= WORTH_BYTES:
             self._end += -self._end % BLOCK  # it may go past the cache
-        batch = _Batch(self._end + -self._end % ALIGNMENT)
+        batch = _Batch(self._end + -self._end % ALIGNMENT, copies)
         lines = [
             index_line(self._seal, key, self._enter(key, data, sealed, batch), data)
             for key, data, sealed in new
             if self._is_new(key, sealed)
         ]
-        return keys, self._start(batch, b"".join(lines)) if lines else None
+        if not lines:
+            self.drop(copies)
+        job = self._start(batch, b"".join(lines)) if lines else None
+        return Put(keys, job, frozenset(key for key, _ in batch.large))
 
     def _is_apart(self, data: memoryview, sealed: bool) -> bool:
         """True if a blob gets a file of its own."""
@@ -295,7 +353,8 @@ class BlobWriter(Disk):
         """Know a blob from now on; its bytes join the batch if they are not there."""
         if self._is_apart(data, sealed):
             entry = Entry(0, len(data), False, "", apart=True)
-            batch.large.append((key, data))
+            copy = None if batch.copies is None else batch.copies.copy(key, len(data))
+            batch.large.append((key, data if copy is None else copy))
         else:
             place, is_new = self._place(key, len(data))
             entry = Entry(place, len(data), sealed, "")
@@ -308,18 +367,18 @@ class BlobWriter(Disk):
         """Write this now, if it is so little or so much that staging it would not pay; else stage it."""
         self._packed += sum(len(data) for _, _, data in batch.packed)
         packed = self._end - batch.start if batch.packed else 0
-        placed, pieces, size = batch.laid_out(packed)
-        slot = self._staging.take(size)
+        layout, copies = batch.laid_out(packed), batch.copies
+        slot = self._staging.take(layout.size) if copies is None else copies.slot
         staged = None
-        if size > AT_ONCE_BYTES and fits(size):
+        if layout.size > AT_ONCE_BYTES and fits(layout.size):
             with suppress(OSError):  # the system gives no memory after all
-                staged = slot.fill(placed, size)
+                staged = slot.fill(layout.placed, layout.size, None if copies is None else layout.there)
                 self.making += slot.making
         if staged is None:
-            self._staging.give(slot)
             self._write_now(batch, lines)
+            self._staging.give(slot)
             return None
-        job = Job(batch.start, staged, lines, lambda: self._staging.give(slot), pieces, packed)
+        job = Job(staged, layout.pieces, lines, lambda: self._staging.give(slot))
         self._on_the_way = {key: one for key, one in self._on_the_way.items() if not one.done}
         self._on_the_way.update(dict.fromkeys(batch.hashes(), job))
         self._background.start(job)

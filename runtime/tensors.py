@@ -7,7 +7,6 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 import torch
-import xxhash
 
 from .device import flat_bytes, lane
 from .errors import CannotRestore, NeedsExecution
@@ -109,7 +108,7 @@ class Storage(Kind):
         else:
             copied = None if device == "cpu" else self._copied(obj, walk)
             data = storage_bytes(obj, start, end) if copied is None else copied
-            data = bytes(data) if end - start <= INLINE_BYTES else xxhash.xxh3_128_hexdigest(data)
+            data = bytes(data) if end - start <= INLINE_BYTES else walk.hashed(data)
         if type(data) is str:
             walk.blob(data, StorageBytes(obj, start, end, copied))
         return (self.tag, size, device, start, data)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from florc.runtime.background import NICER, PIECE, Background, Disk, Job
+from florc.runtime.background import NICER, PIECE, Background, Disk, Job, in_pieces
 
 
 class Held(Disk):
@@ -46,7 +46,7 @@ class Held(Disk):
 
 
 def job(place: int, size: int, mark: int = 7, after: Any = lambda: None) -> Job:
-    return Job(place, memoryview(bytes([mark]) * size), b"line of %d\n" % place, after)
+    return Job(memoryview(bytes([mark]) * size), in_pieces(0, size, place), b"line of %d\n" % place, after)
 
 
 def waited(one: Job) -> Job:
@@ -146,13 +146,13 @@ def test_where_there_can_be_no_thread_it_is_done_at_once(monkeypatch):
 
 ASLEEP = """
 import signal, sys, time
-from florc.runtime.background import Background, Disk, Job
+from florc.runtime.background import Background, Disk, Job, Piece
 class Slow(Disk):
     def write_bytes(self, place, data): time.sleep(3)
     def write_lines(self, lines): pass
 signal.signal(signal.SIGALRM, lambda *_: print("rang"))
 background = Background(Slow())
-background.start(Job(0, memoryview(b"x"), b"", lambda: None))
+background.start(Job(memoryview(b"x"), [Piece(0, 1)], b"", lambda: None))
 signal.setitimer(signal.ITIMER_REAL, 0.2)
 signal.pause()
 print("woke")

@@ -33,7 +33,7 @@ def run(home: Path, name: str) -> Path:
 def kept(folder: Path, objects: Path, *blobs: bytes) -> list[str]:
     """Record blobs as a run; their keys."""
     writer = BlobWriter(folder, SEAL, objects)
-    keys, _ = writer.put_all([Part(blob) for blob in blobs])
+    keys, _, _ = writer.put_all([Part(blob) for blob in blobs])
     writer.sync()
     writer.close()
     return keys
@@ -101,7 +101,7 @@ def test_a_later_writer_of_a_run_knows_its_large_blobs(tmp_path, objects):
     folder = run(tmp_path, "one")
     kept(folder, objects, LARGE)
     writer = BlobWriter(folder, SEAL, objects)
-    assert writer.put_all([Part(LARGE)]) == ([KEY], None) and writer.written == 0
+    assert writer.put_all([Part(LARGE)]) == ([KEY], None, frozenset()) and writer.written == 0
     writer.close()
 
 
@@ -254,7 +254,7 @@ def test_on_a_full_disk_nothing_is_left_and_nothing_named(tmp_path, objects, mon
 
     writer = BlobWriter(folder, SEAL, objects)
     monkeypatch.setattr(os, "pwrite", full)
-    _, job = writer.put_all([Part(b"small"), Part(LARGE)])
+    _, job, _ = writer.put_all([Part(b"small"), Part(LARGE)])
     writer.finish()
     assert job is not None and job.error is not None and job.error.errno == errno.ENOSPC
     assert read_index(folder) == {} and files(folder / large.FOLDER) == files(objects) == []

@@ -139,7 +139,7 @@ def test_large_batches_of_the_pack_begin_with_a_block_and_read_back(tmp_path, pa
     blobs = [bytes([n]) * 3000 + DATA[n:] for n in range(4)]
     keys: list[str] = []
     for blob in blobs:
-        made, _ = writer.put_all([Part(blob), Part(b"small %d" % len(keys))])
+        made, _, _ = writer.put_all([Part(blob), Part(b"small %d" % len(keys))])
         keys += made[:1]
         writer.put_all([Part(b"in between %d" % len(keys))])
     writer.sync()

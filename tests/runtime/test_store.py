@@ -337,7 +337,7 @@ def parts(*blobs: bytes) -> list[Part]:
 def test_a_snapshot_is_what_it_was_when_it_was_put(tmp_path):
     """The next optimizer step writes into the same memory while the disk is written to."""
     writer, memory = BlobWriter(tmp_path, SEAL), bytearray(LARGE)
-    keys, job = writer.put_all([Part(memory), Part(b"small", sealed=True)])
+    keys, job, _ = writer.put_all([Part(memory), Part(b"small", sealed=True)])
     memory[:] = bytes(len(memory))
     assert job is not None
     writer.close()
@@ -348,7 +348,7 @@ def test_a_snapshot_is_what_it_was_when_it_was_put(tmp_path):
 
 def test_what_is_small_is_written_at_once(tmp_path):
     writer = BlobWriter(tmp_path, SEAL)
-    keys, job = writer.put_all(parts(b"one", b"two", b"one"))
+    keys, job, _ = writer.put_all(parts(b"one", b"two", b"one"))
     assert job is None and keys[0] == keys[2]
     assert stored(tmp_path, keys) == [b"one", b"two", b"one"]
     assert (tmp_path / PACK).stat().st_size == ALIGNMENT + 3
@@ -358,7 +358,7 @@ def test_what_is_small_is_written_at_once(tmp_path):
 def test_what_memory_has_no_room_for_is_written_at_once(tmp_path, monkeypatch):
     monkeypatch.setattr("florc.runtime.store.fits", lambda size: False)
     writer = BlobWriter(tmp_path, SEAL)
-    keys, job = writer.put_all(parts(LARGE, b"small"))
+    keys, job, _ = writer.put_all(parts(LARGE, b"small"))
     assert job is None and stored(tmp_path, keys) == [LARGE, b"small"]
     writer.close()
 
@@ -369,7 +369,7 @@ def test_where_the_system_gives_no_memory_it_is_written_at_once(tmp_path, monkey
 
     writer = BlobWriter(tmp_path, SEAL)
     monkeypatch.setattr("florc.runtime.staging.mmap.mmap", refuse)
-    keys, job = writer.put_all(parts(LARGE, b"small"))
+    keys, job, _ = writer.put_all(parts(LARGE, b"small"))
     monkeypatch.undo()
     assert job is None and writer.has_room and stored(tmp_path, keys) == [LARGE, b"small"]
     writer.close()
@@ -377,9 +377,9 @@ def test_where_the_system_gives_no_memory_it_is_written_at_once(tmp_path, monkey
 
 def test_known_bytes_are_not_staged(tmp_path):
     writer = BlobWriter(tmp_path, SEAL)
-    first, _ = writer.put_all(parts(LARGE, b"a"))
+    first, _, _ = writer.put_all(parts(LARGE, b"a"))
     written = writer.written
-    second, job = writer.put_all(parts(LARGE, b"a"))
+    second, job, _ = writer.put_all(parts(LARGE, b"a"))
     assert (first, writer.written, job) == (second, written, None)
     assert writer.logical == 2 * (len(LARGE) + 1)
     writer.close()
@@ -420,7 +420,7 @@ def test_no_more_snapshots_wait_than_there_are_slots(tmp_path, monkeypatch):
         writer.put_all(parts(bytes([mark]) + LARGE))
     assert entered.wait(30) and not writer.has_room
     threading.Timer(0.1, gate.set).start()
-    keys, job = writer.put_all(parts(b"x" + LARGE))  # waits for the disk
+    keys, job, _ = writer.put_all(parts(b"x" + LARGE))  # waits for the disk
     assert job is not None and len(keys) == 1
     writer.close()
     assert stored(tmp_path, keys) == [b"x" + LARGE] and len(read_index(tmp_path)) == SLOTS + 1
@@ -434,7 +434,7 @@ def test_a_snapshot_that_could_not_be_written_is_not_named_and_says_so(tmp_path,
         raise OSError(errno.ENOSPC, "no space left on device")
 
     monkeypatch.setattr(os, failing, fail)
-    _, job = writer.put_all(parts(LARGE))
+    _, job, _ = writer.put_all(parts(LARGE))
     assert job is not None
     job.wait()
     assert job.error is not None and job.error.errno == errno.ENOSPC
