@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run(log: campaign.Log, options: argparse.Namespace, wanted: set[str]) -> None:
-    log.about["memcpy_seconds_per_gb"] = campaign.memcpy_seconds_per_gb()
+    log.about["memory_seconds_per_gb"] = campaign.memory_seconds_per_gb()
     if not wanted or "startup" in wanted:
         campaign.startup(log, 1 if options.quick else campaign.STARTUP_PAIRS, _say)
     if not wanted or "stall" in wanted:

@@ -24,6 +24,7 @@ from .variants import INNER, OUTER
 
 FLORC = ("-m", "florc")
 STOPPED = "recording stops here"  # florc when it gives up: such a run shows no overhead, and must not count
+PAUSE = 0.2  # seconds after each of these, for the disk: it is the copy that the training cannot but wait for
 DENSE_ITERATIONS = 60  # of the state-heavy script, each with a checkpoint: 3 GB copied, enough to time
 STARTUP_PAIRS = 9
 STARTUP_SCRIPT = 'import torch\n\nfor number in range(3):\n    print(torch.arange(number))\n'
@@ -281,7 +282,7 @@ def startup(log: Log, pairs: int, say: Callable[[str], None]) -> None:
 
 def stall(log: Log, workload: Workload, say: Callable[[str], None], pairs: int) -> None:
     """A checkpoint in every iteration of the state-heavy script: what the training thread loses a GB."""
-    args = (workload.count, str(DENSE_ITERATIONS))
+    args = (workload.count, str(DENSE_ITERATIONS), "--pause", str(PAUSE))
     for number in range(pairs):
         for variant, command in (("plain", ()), ("florc dense", (*FLORC, "record", "--overhead", "1"))):
             desk = Desk.fresh(f"stall/{variant.replace(' ', '-')}")
@@ -298,17 +299,25 @@ def _kept(desk: Desk) -> dict[str, Any]:
             "states": kept and kept.states}
 
 
-def memcpy_seconds_per_gb() -> float:
-    """Seconds to copy a GB from one warm buffer to another: the floor of a stall."""
+def memory_seconds_per_gb() -> dict[str, float]:
+    """Seconds to read a GB, and to copy one: together the floor of a stall.
+
+    Before each the training's step writes to the memory, as before a checkpoint.
+    """
     import time
 
     import torch
 
     torch.set_num_threads(1)
     source, target = torch.ones(12_500_000), torch.ones(12_500_000)
-    taken = []
-    for _ in range(20):
-        start = time.perf_counter()
-        target.copy_(source)
-        taken.append(time.perf_counter() - start)
-    return statistics.median(taken) / (source.numel() * source.element_size() / 1e9)
+
+    def seconds(action: Callable[[], Any]) -> float:
+        taken = []
+        for _ in range(20):
+            source.mul_(0.999)
+            start = time.perf_counter()
+            action()
+            taken.append(time.perf_counter() - start)
+        return statistics.median(taken) / (source.numel() * source.element_size() / 1e9)
+
+    return {"read": seconds(source.sum), "copy": seconds(lambda: target.copy_(source))}

@@ -172,14 +172,16 @@ def starting(rows: list[Row]) -> str:
 
 def stalling(rows: list[Row], about: dict[str, Any]) -> str:
     found = figures.stall(rows, state_bytes(rows, "state_heavy") or 50e6)
-    copy = about["memcpy_seconds_per_gb"]
+    read, copy = about["memory_seconds_per_gb"]["read"], about["memory_seconds_per_gb"]["copy"]
+    floor = read + copy
     if found is None:
-        return f"Not measured. memcpy: {copy:.3f} s/GB\n"
-    return table(("a checkpoint in every iteration", "s/GB", "of memcpy"), [
-        ["training thread waits (wall)", number(found.wall, 3), number(found.wall / copy, 1)],
-        ["training thread, CPU", number(found.main_cpu, 3), number(found.main_cpu / copy, 1)],
-        ["all threads, CPU, until written", number(found.all_cpu, 3), number(found.all_cpu / copy, 1)],
-        ["memcpy, warm", number(copy, 3), "1"]])
+        return f"Not measured. To read memory: {read:.3f} s/GB, to copy it: {copy:.3f} s/GB\n"
+    return table(("a checkpoint in every iteration", "s/GB", "of a read and a copy"), [
+        ["training thread waits (wall)", number(found.wall, 3), number(found.wall / floor, 1)],
+        ["training thread, CPU", number(found.main_cpu, 3), number(found.main_cpu / floor, 1)],
+        ["all threads, CPU, until written", number(found.all_cpu, 3), number(found.all_cpu / floor, 1)],
+        ["memory read once (torch's sum)", number(read, 3), number(read / floor, 1)],
+        ["memory copied once", number(copy, 3), number(copy / floor, 1)]])
 
 
 def remembering(rows: list[Row]) -> str:

@@ -1,5 +1,6 @@
 """Update 50 MB of state a thousand times, 5 ms each: the hardest ratio of state to computing."""
 import argparse
+import time
 
 import torch
 from marks import bench_mark
@@ -22,6 +23,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=1000)
     parser.add_argument("--cells", type=int, default=12_500_000)
+    parser.add_argument("--pause", type=float, default=0.0, help="seconds after each iteration")
     parser.add_argument("--seed", type=int, default=9)
     args = parser.parse_args()
 
@@ -35,6 +37,8 @@ def main():
         model.step(1e-3)
         if epoch % 50 == 0:
             print(f"iteration {epoch}: mean {model.mean:.6f}")
+        if args.pause:
+            time.sleep(args.pause)
         # [epoch end]
     # [loop end]
     bench_mark("loop-end")

@@ -85,7 +85,7 @@ def test_bars_end_at_the_axis_and_keep_their_figures():
 def test_a_report_tells_of_wrong_values_and_of_a_quick_look(tmp_path, monkeypatch):
     about = {"started": 0.0, "command": "c", "florc": "f", "cores": 2, "cpu": "p", "memory_gb": 8.0,
              "system": "s", "python": "3", "torch": "2", "numpy": "2", "load_before": 0.0, "pairs": 1,
-             "quick": True, "memcpy_seconds_per_gb": 0.2}
+             "quick": True, "memory_seconds_per_gb": {"read": 0.08, "copy": 0.12}}
     rows = [row("plain"), row("florc", loop=11.0, stored=30e6, checkpoints=2, states=2),
             row("manual", stored=40e6, checkpoints=2),
             row("florc", step="outer", wrong=1, wanted=8, note="", executed=0)]
