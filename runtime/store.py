@@ -296,16 +296,18 @@ class BlobWriter(Disk):
         """
         if not self.has_room:
             self.finish()
-        if self._large is None or size < large.LARGE_BYTES or not fits(size):
+        if self._large is None or size < large.LARGE_BYTES:
             return None
         slot = self._staging.take(size)
         try:
-            slot.prepare(size)
-        except OSError:
-            self._staging.give(slot)
-            return None
-        self.making += slot.making
-        return Copies(slot)
+            if slot.suits(size) or fits(size):
+                slot.prepare(size)
+                self.making += slot.making
+                return Copies(slot)
+        except OSError:  # the system gives no memory after all
+            pass
+        self._staging.give(slot)
+        return None
 
     def drop(self, copies: Copies | None) -> None:
         """Nothing of these copies is to be written."""
@@ -370,7 +372,7 @@ class BlobWriter(Disk):
         layout, copies = batch.laid_out(packed), batch.copies
         slot = self._staging.take(layout.size) if copies is None else copies.slot
         staged = None
-        if layout.size > AT_ONCE_BYTES and fits(layout.size):
+        if layout.size > AT_ONCE_BYTES and (slot.suits(layout.size) or fits(layout.size)):
             with suppress(OSError):  # the system gives no memory after all
                 staged = slot.fill(layout.placed, layout.size, None if copies is None else layout.there)
                 self.making += slot.making
