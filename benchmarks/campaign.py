@@ -25,7 +25,7 @@ from .variants import INNER, OUTER
 FLORC = ("-m", "florc")
 STOPPED = "recording stops here"  # florc when it gives up: such a run shows no overhead, and must not count
 PAUSE = 0.2  # seconds after each of these, for the disk: it is the copy that the training cannot but wait for
-DENSE_ITERATIONS = 60  # of the state-heavy script, each with a checkpoint: 3 GB copied, enough to time
+DENSE_ITERATIONS = 120  # of the state-heavy script, each with a checkpoint: the first ones weigh little
 STARTUP_PAIRS = 9
 STARTUP_SCRIPT = 'import torch\n\nfor number in range(3):\n    print(torch.arange(number))\n'
 _QUARTERS = 4
