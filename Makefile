@@ -64,6 +64,7 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks $(BENCH)
 	$(BIN)/python -m benchmarks.report
 	$(BIN)/python -m benchmarks.queries
+	$(BIN)/python -m benchmarks.journal
 
 demo: $(STAMP)
 	@$(BIN)/python samples/demo.py

@@ -13,4 +13,6 @@ and from these `results.md` with its plots.
     campaign.py      which runs, in which order, each checked against the truth; writes results as they come
     figures.py       results -> medians of paired ratios, their spread (pure)
     report.py        results -> results.md, overhead.svg, replay.svg (svg.py draws)
+    queries.py       what questions of different kinds cost, asked of 40 epochs -> queries.md
+    journal.py       what the branch journal alone costs -> journal.md
 """

@@ -319,7 +319,7 @@ def test_what_happens_in_quick_succession_goes_to_the_disk_together(tmp_path, mo
     monkeypatch.setattr("florc.runtime.journal.SOON_AFTER", 2)
     journal = JournalWriter(tmp_path, SEAL)
     seen = []
-    moments = (0, 0.001, 0.002, 0.003, 0.05)
+    moments = (0, 0.001, 0.002, 0.003, 0.2)
     for moment, event in zip(moments, [["L", name] for name in "abcde"], strict=True):
         now[0] = 100.0 + moment
         journal.add(event, soon=True)
