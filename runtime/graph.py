@@ -74,6 +74,12 @@ class Base:
         self.objects[number] = obj
         self.index[id(obj)] = number
 
+    def forget(self, number: int, obj: Any) -> None:
+        """The object of this number is another one from now on."""
+        self.loose.pop(number, None)
+        self.index.pop(id(obj), None)
+        self.objects[number] = None
+
     def loosen(self, walk: Walk) -> None:
         """Let go of what the program must be able to let go of; the walk has seen it all."""
         self.index.pop(id(self.objects[0]), None)
@@ -164,9 +170,14 @@ class Walk:
                 self.loose[number] = obj
         return (number,)
 
-    def kind_of_parent(self) -> Kind:
-        """The kind of the object through which the new node being read was found."""
-        return kind_of(type(self.object(self.new_parents[self.current - self.first_new])))
+    def hangs_on(self, kind: type[Kind]) -> bool:
+        """True if one of this kind leads to the new node being read."""
+        number = self.current
+        while number and number >= self.first_new:
+            number = self.new_parents[number - self.first_new]
+            if number and isinstance(kind_of(type(self.object(number))), kind):
+                return True
+        return False
 
     def number_of_id(self, value: int) -> int | None:
         """The node whose id() is value, among those seen so far."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import gc
 import itertools
@@ -18,10 +19,11 @@ from contextlib import AbstractContextManager, nullcontext
 from time import monotonic  # the real one, whatever stands in `time` later
 from typing import TYPE_CHECKING, Any
 
-from . import atoms
+from . import atoms, shown
 from .errors import CannotRestore
 from .kind import Kind, unseen
 from .lost import Lost
+from .roots import is_hidden
 
 if TYPE_CHECKING:
     from .graph import Walk
@@ -108,14 +110,25 @@ def held_by(obj: Any) -> list[Any]:
     if type(obj) is enumerate:
         return [obj.__reduce__()[1][0]]
     held = gc.get_referents(obj)
+    if _shows_variables(obj):
+        held = [item for item in held if item is not None]  # None stands for no error on its way
+        if sys.version_info < (3, 13):
+            snapshot = obj.gi_frame.f_locals  # a dict that Python keeps once somebody has looked
+            shown.cleared(snapshot)
+            held = [item for item in held if item is not snapshot]
     if sys.version_info < (3, 11) and isinstance(obj, types.GeneratorType):
         frame = obj.gi_frame  # what is in the frame hangs on the frame there
         around = (frame.f_globals, frame.f_builtins) if frame is not None else ()
         held = [item for item in gc.get_referents(frame) if not any(item is one for one in around)]
-    if isinstance(obj, types.GeneratorType) and f"{os.sep}tqdm{os.sep}" in obj.gi_code.co_filename:
+    if _is_bar(obj):
         return [item for item in held if hasattr(type(item), "__next__")]
     skipped = (types.CodeType, types.FunctionType, types.FrameType, type)
     return [item for item in held if not isinstance(item, skipped) and not _is_own(item)]
+
+
+def _is_bar(obj: Any) -> bool:
+    """True for the generator of a tqdm bar."""
+    return isinstance(obj, types.GeneratorType) and f"{os.sep}tqdm{os.sep}" in obj.gi_code.co_filename
 
 
 def _is_own(obj: Any) -> bool:
@@ -131,7 +144,8 @@ def position(obj: Any, depth: int = 8) -> Any:
         frame = obj.gi_frame
         if frame is None:
             return ("ended",)
-        inner = [position(item, depth - 1) for item in held_by(obj)]
+        # plain values are no part of it: its variables are put back once it stands there
+        inner = [position(item, depth - 1) for item in held_by(obj) if type(item) not in atoms.PLAIN]
         return (_place(frame), tuple(item for item in inner if item is not None))
     if type(obj) in atoms.PLAIN:
         return ("=", obj) if not isinstance(obj, (str, bytes)) or len(obj) < 64 else None
@@ -150,6 +164,68 @@ def _place(frame: types.FrameType) -> int:
     """Where a generator's frame stands: its line, by which marks and probes make no difference."""
     line = recorded_line(frame.f_code.co_filename, frame.f_lineno) if recorded_line else None
     return frame.f_lineno if line is None else line
+
+
+def _shows_variables(obj: Any) -> bool:
+    """True for a suspended generator; not where it asks for its locals(), which a look would change."""
+    if not isinstance(obj, types.GeneratorType) or obj.gi_frame is None or obj.gi_running or _is_bar(obj):
+        return False
+    return not {"locals", "vars"}.intersection(obj.gi_code.co_names)
+
+
+def variables(obj: Any) -> dict[str, Any]:
+    """The variables of a suspended generator: not its cells, which are objects of their own, nor florc's."""
+    if not _shows_variables(obj):
+        return {}
+    code = obj.gi_code
+    own = set(code.co_varnames).difference(code.co_cellvars)
+    names = obj.gi_frame.f_locals
+    found = {name: names[name] for name in sorted(own) if name in names and not is_hidden(name)}
+    if sys.version_info < (3, 13):
+        shown.cleared(names)
+    return found
+
+
+def set_variables(obj: Any, values: dict[str, Any]) -> None:
+    """Give a suspended generator's variables these values; others of its own become unbound."""
+    if not _shows_variables(obj):
+        return
+    frame = obj.gi_frame
+    gone = variables(obj).keys() - values.keys()
+    names = frame.f_locals
+    names.update(values)
+    if sys.version_info < (3, 13):  # later ones write through, and unbind nothing
+        for name in gone:
+            del names[name]
+        ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(1))
+        shown.cleared(names)
+
+
+_LIST_ITERATOR: Any = type(iter([]))
+
+
+def set_lists(obj: Any, wanted: Any) -> None:
+    """Set what runs over lists, in an iterator that stands where it is to stand, forward or back.
+
+    One that has come to its end stays there. Whether the lists are the record's, the comparison tells.
+    """
+    if isinstance(obj, _LIST_ITERATOR):
+        here = operator.length_hint(obj)
+        if wanted[0] == "list_iterator" and here != wanted[1]:
+            items = obj.__reduce__()[1][0]
+            if wanted[1] <= len(items):
+                obj.__setstate__(len(items) - wanted[1])
+    elif isinstance(obj, types.GeneratorType):
+        if obj.gi_frame is not None and wanted[0] == _place(obj.gi_frame):
+            _set_inner([item for item in held_by(obj) if type(item) not in atoms.PLAIN], wanted[1])
+    elif type(obj).__qualname__ in ITERATORS and wanted[0] == type(obj).__qualname__:
+        _set_inner(gc.get_referents(obj), wanted[2])
+
+
+def _set_inner(items: list[Any], wanted: tuple[Any, ...]) -> None:
+    for item, place in zip([item for item in items if position(item) is not None], wanted, strict=False):
+        if place[0] != "=":
+            set_lists(item, place)
 
 
 def _index(obj: Any) -> Any:
@@ -228,24 +304,31 @@ quietly: Callable[[], AbstractContextManager[None]] = nullcontext
 
 
 class Iterator(Kind):
-    """Generators and iterators: put back by moving the live one forward, never made anew."""
+    """Generators and iterators: put back by moving the live one forward, never made anew.
+
+    What a generator's variables hold is then set. What it holds besides, a list that its loop runs over or
+    a loader's iterator, is written in place, as far as that can be done (see Build).
+    """
 
     tag = "iterator"
 
     def read(self, obj: Any, walk: Walk) -> tuple[Any, ...]:
-        if walk.current >= walk.first_new and not isinstance(walk.kind_of_parent(), Iterator):
+        if walk.current >= walk.first_new and not walk.hangs_on(Iterator):
             walk.lost.append((walk.current, f"a {type(obj).__name__} that was started in the loop"))
         refs = [walk.ref(item, ("r", i)) for i, item in enumerate(held_by(obj))]
-        return (self.tag, type(obj).__qualname__, position(obj), refs)
+        names = [(name, walk.ref(value, ("v", name))) for name, value in variables(obj).items()]
+        return (self.tag, type(obj).__qualname__, position(obj), refs, names)
 
     def follow(self, holder: Any, edge: Any) -> Any:
-        return held_by(holder)[edge[1]]
+        return variables(holder)[edge[1]] if edge[0] == "v" else held_by(holder)[edge[1]]
 
     def make(self, content: Any, build: Build) -> Any:
         return Lost(f"a {content[1]} that was started in the loop")
 
     def write(self, obj: Any, content: Any, build: Build) -> None:
-        """Moved by `advance` before anything is written."""
+        """Set a generator's variables: `advance` has moved it before anything is written."""
+        if content[4] or variables(obj):
+            set_variables(obj, {name: build.get(ref) for name, ref in content[4]})
 
     @staticmethod
     def advance(obj: Any, wanted: Any) -> None:
@@ -257,6 +340,7 @@ class Iterator(Kind):
         mark, returns = None, 0
         with quietly():
             for turn in range(MAX_ADVANCE):
+                set_lists(obj, wanted)
                 now = position(obj)
                 if now == wanted:
                     return

@@ -9,8 +9,9 @@ from typing import Any
 from . import atoms
 from .errors import CannotRestore
 from .graph import Base
+from .kind import instance_dict
 from .kinds import kind_of
-from .live import Iterator
+from .live import Iterator, held_by, variables
 from .lost import Lost
 
 # kinds without weak references that are written in place: only such an object follows a hint
@@ -112,13 +113,58 @@ class Build:
         for obj, content in loaded:
             if content[0] == Iterator.tag:
                 self.ran_code = True
-                Iterator.advance(obj, content[2])
+                self._bring(obj, content)
         for obj, content in sorted(loaded, key=_order):
             kind = kind_of(type(obj))
             if kind.tag != content[0]:
                 raise CannotRestore(f"a {kind.tag} stands where the record had a {content[0]}")
             kind.write(obj, content, self)
             self.fill()
+
+
+    def _bring(self, obj: Any, content: Any) -> None:
+        """Move an iterator to where the record's stood; what it then holds takes new objects' places."""
+        Iterator.advance(obj, content[2])
+        names = dict(content[4])
+        set_later = {ref[0] for ref in names.values() if _is_node(ref)}
+        for item, ref in zip(held_by(obj), content[3], strict=False):
+            if _is_node(ref) and ref[0] not in set_later:
+                self._adopt(item, ref)
+        there = variables(obj)
+        for name, ref in names.items():  # the others are made, and set
+            if name in there and _is_node(ref) and self._tag(ref) in (Iterator.tag, "object"):
+                self._adopt(there[name], ref)
+
+    def _adopt(self, there: Any, ref: Any) -> None:
+        """Let an object that hangs on a moved iterator be the recorded new one, if it is of the same kind."""
+        number = ref[0]
+        tag, kind = self._tag(ref), kind_of(type(there))
+        if number < len(self.base.objects) or number in self._made or kind.tag != tag:
+            return
+        if tag not in IN_PLACE and tag != Iterator.tag:
+            return
+        entry = self.base.number(there)
+        if entry is not None:  # nothing but what is moved holds it, or the state will not be the record's
+            self.base.forget(entry, there)
+        content = marshal.loads(self.contents[number])
+        self._made[number] = there
+        self._unfilled.append((there, content))
+        if tag == Iterator.tag:
+            self._bring(there, content)
+        elif tag == "object":
+            names = instance_dict(there) or {}
+            for name, held in content[2][0] or ():
+                if name in names and _is_node(held):
+                    self._adopt(names[name], held)
+
+    def _tag(self, ref: Any) -> str:
+        """The kind of a recorded node; "" if the checkpoint does not have it."""
+        packed = self.contents.get(ref[0])
+        return marshal.loads(packed)[0] if packed else ""
+
+
+def _is_node(ref: Any) -> bool:
+    return type(ref) is tuple and len(ref) == 1 and type(ref[0]) is int
 
 
 def _order(item: tuple[Any, Any]) -> int:

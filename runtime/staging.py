@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
+import resource
 import weakref
 from contextlib import suppress
 from time import perf_counter  # the real one, whatever stands in `time` later
@@ -183,14 +184,24 @@ def fits(size: int) -> bool:
 
 
 def free_memory() -> int:
-    """Bytes that this process may still take, as the system and its control group say."""
+    """Bytes that this process may still take, as the system, its control group and its own limit say."""
     found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     with suppress(OSError, ValueError, IndexError), open(_MEMINFO) as lines:
         found += [int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:")]
     with suppress(OSError, ValueError):
         limit = _number(f"{_CGROUP}/memory.max")
         found.append(limit - _number(f"{_CGROUP}/memory.current"))
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit != resource.RLIM_INFINITY:
+        with suppress(OSError, ValueError):
+            found.append(limit - _taken())
     return max(min(found), 0)
+
+
+def _taken() -> int:
+    """Bytes of this process's address space that are in use."""
+    with open("/proc/self/statm") as stream:
+        return int(stream.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def _number(path: str) -> int:

@@ -372,7 +372,7 @@ class BlobWriter(Disk):
         layout, copies = batch.laid_out(packed), batch.copies
         slot = self._staging.take(layout.size) if copies is None else copies.slot
         staged = None
-        if layout.size > AT_ONCE_BYTES and (slot.suits(layout.size) or fits(layout.size)):
+        if layout.pieces and layout.size > AT_ONCE_BYTES and (slot.suits(layout.size) or fits(layout.size)):
             with suppress(OSError):  # the system gives no memory after all
                 staged = slot.fill(layout.placed, layout.size, None if copies is None else layout.there)
                 self.making += slot.making

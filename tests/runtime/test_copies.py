@@ -172,3 +172,16 @@ def test_without_memory_to_spare_there_are_no_copies(tmp_path, monkeypatch):
     assert writer.copies(1 << 30) is None
     writer.put_all([Part(bytes(LARGE_BYTES))])
     writer.close()
+
+
+def test_a_line_of_the_index_alone_is_written_though_copies_were_made_in_vain(tmp_path):
+    writer = BlobWriter(tmp_path, SEAL, tmp_path / "objects")
+    large, small = b"z" * (2 * LARGE_BYTES), b"x" * 2000
+    writer.put_all([Part(large), Part(small)])
+    writer.finish()
+    copies = writer.copies(len(large))
+    assert copies is not None
+    put = writer.put_all([Part(large, copies.hashed(large)), Part(small, sealed=True)], copies)
+    assert put.job is None and put.large == frozenset() and writer.has_room
+    writer.close()
+    assert BlobReader(tmp_path, SEAL).get_sealed(put.keys[1]) == small

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import sys
+import weakref
 from collections.abc import Callable, Iterator
 from time import monotonic
 from typing import Any
@@ -11,7 +13,7 @@ import pytest
 
 from florc.runtime.errors import CannotRestore
 from florc.runtime.live import Iterator as Kind
-from florc.runtime.live import held_by, position
+from florc.runtime.live import held_by, position, set_variables, variables
 
 
 def total() -> Iterator[int]:
@@ -77,9 +79,68 @@ def test_a_generator_that_goes_round_in_a_circle_is_given_up_at_once(make: Calla
     assert monotonic() - began < 5  # a million steps take half a minute
 
 
-def test_a_generator_that_was_sent_values_is_told_not_to_be_brought_there() -> None:
+def test_a_generator_that_was_sent_values_is_brought_there_with_its_variables() -> None:
     there, here = total(), total()
     next(there)
     there.send(5)  # type: ignore[attr-defined]
-    with pytest.raises(CannotRestore):
-        Kind.advance(here, position(there))
+    Kind.advance(here, position(there))
+    set_variables(here, variables(there))
+    assert there.send(2) == here.send(2) == 7 and variables(here) == variables(there)  # type: ignore[attr-defined]
+
+
+def test_variables_that_the_other_does_not_have_become_unbound() -> None:
+    def counted() -> Iterator[int]:
+        for number in itertools.count():
+            if number % 2:
+                odd = number
+            yield number
+            if number % 2:
+                del odd
+
+    there, here = counted(), counted()
+    for _ in range(3):
+        next(there)
+    for _ in range(2):
+        next(here)
+    assert variables(here) == {"number": 1, "odd": 1} and variables(there) == {"number": 2}
+    if sys.version_info < (3, 13):
+        set_variables(here, variables(there))
+        assert variables(here) == {"number": 2}
+    assert variables(iter([1])) == {}
+
+
+@pytest.mark.parametrize(("here", "there"), [(1, 3), (3, 1), (4, 0)])
+def test_what_runs_over_a_list_goes_back_too(here: int, there: int) -> None:
+    def runs(items: list[int]) -> Iterator[int]:
+        while True:
+            yield from items
+
+    one, other = runs([10, 11, 12, 13, 14]), runs([10, 11, 12, 13, 14])
+    for _ in range(here + 1):
+        next(one)
+    for _ in range(there + 1):
+        next(other)
+    Kind.advance(one, position(other))
+    assert position(one) == position(other)
+    assert [next(one) for _ in range(8)] == [next(other) for _ in range(8)]
+
+
+def test_looking_at_a_generator_leaves_nothing_in_it() -> None:
+    """A dict of its variables, which Python would keep, holds what it let go of."""
+    class Held:
+        pass
+
+    def give() -> Iterator[int]:
+        held = Held()
+        yield id(held)
+        del held
+        yield 0
+
+    one = give()
+    next(one)
+    before = len(held_by(one))
+    seen = weakref.ref(variables(one)["held"])
+    assert len(held_by(one)) == before and seen() is not None
+    next(one)
+    assert seen() is None
+

@@ -164,3 +164,11 @@ print(os.waitstatus_to_exitcode(os.wait()[1]))
 """
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.stderr) == ("5\n", "")
+
+
+def test_a_limit_of_the_address_space_counts(monkeypatch):
+    taken = staging._taken()
+    assert taken > 1 << 20
+    monkeypatch.setattr(resource, "getrlimit", lambda what: (taken + (64 << 20), resource.RLIM_INFINITY))
+    assert 0 <= free_memory() <= 65 << 20
+    assert not fits(32 << 20) and fits(1 << 20)
