@@ -7,14 +7,15 @@ import os
 import pickle
 import re
 import symtable
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from . import messages
 from .cache import Cache
 from .errors import EXIT_REFUSED, FlorcError, syntax_error
-from .runtime.lockstep import Edits
+from .runtime.lockstep import Edits, Span
 from .runtime.script import Script
 from .transforms import Match, Plan, Probe, instrument, match
 
@@ -109,6 +110,7 @@ def edits_of(matches: dict[str, FileMatch]) -> Edits:
         },
         dropped=_replaced(changed),
         probes={file: _lines(found) for file, found in live.items()},
+        spans={file: _spans(matches[file].match.lines, found) for file, found in live.items()},
         regions={
             file: frozenset(one.region for one in [*found, *noting[file]] if not one.inert)
             for file, found in live.items()
@@ -127,6 +129,21 @@ def edits_of(matches: dict[str, FileMatch]) -> Edits:
 
 def _lines(probes: list[Probe]) -> frozenset[int]:
     return frozenset(n for probe in probes for n in range(probe.line, probe.end_line + 1))
+
+
+def _spans(lines: Mapping[int, int], probes: list[Probe]) -> dict[int, tuple[Span, ...]]:
+    """Where probes stand on the lines that they share with recorded statements.
+
+    Args:
+        lines: line in the recorded file -> line in the edited one.
+    """
+    shared = set(lines.values()) if _WITH_COLUMNS else set()
+    found: dict[int, tuple[Span, ...]] = {}
+    for probe in probes:
+        span = ((probe.line, probe.columns[0]), (probe.end_line, probe.columns[1]))
+        for line in shared.intersection(range(probe.line, probe.end_line + 1)):
+            found[line] = (*found.get(line, ()), span)
+    return found
 
 
 def _replaced(probes: dict[str, list[Probe]]) -> frozenset[tuple[str, int]]:
@@ -189,6 +206,9 @@ def _yields(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     )
 
 
+_WITH_COLUMNS = sys.version_info >= (3, 11)  # code tells in which columns it stands
+
+
 def _refuse_shared_lines(file: str, found: FileMatch) -> None:
     """Recorded text is known by its line: statements that share one cannot be told apart."""
     for probe in found.match.probes:
@@ -201,6 +221,29 @@ def _refuse_shared_lines(file: str, found: FileMatch) -> None:
                 hint="their recorded text cannot be told apart; put it back",
                 exit_code=EXIT_REFUSED,
             )
+        lines = set(found.match.lines.values())
+        shared = [line for line in range(probe.line, probe.end_line + 1) if line in lines]
+        if shared and (probe.kind == "edited" or not _WITH_COLUMNS) and _calls_beside(found, shared):
+            raise FlorcError(
+                "an added or edited statement shares its line with one that may print too",
+                file=file,
+                line=probe.line,
+                hint="what they print cannot be told apart; give it a line of its own",
+                exit_code=EXIT_REFUSED,
+            )
+
+
+def _calls_beside(found: FileMatch, lines: list[int]) -> bool:
+    """True if more than probes call something on these lines of the edited file."""
+    begins = {(probe.line, probe.columns[0]) for probe in found.match.probes}
+    return any(
+        isinstance(node, ast.stmt)
+        and not hasattr(node, "body")
+        and not {*range(node.lineno, (node.end_lineno or node.lineno) + 1)}.isdisjoint(lines)
+        and (node.lineno, node.col_offset) not in begins
+        and any(isinstance(part, ast.Call) for part in ast.walk(node))
+        for node in ast.walk(ast.parse(found.source))
+    )
 
 
 def carried(matches: dict[str, FileMatch]) -> list[str]:

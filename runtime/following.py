@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from .context import context
 from .emitter import Emitter
 from .errors import ReplayDone, StoreError
 from .guards import Stack
-from .lockstep import Cursor, Edits
+from .lockstep import Cursor, Edits, Place, Span
 from .output import locate
 from .plain import as_data, text
 from .project import Project
@@ -21,6 +22,19 @@ from .replay_loop import ReplayLoop
 from .script import Script
 from .signals import calm
 from .tally import NotedValue, Restart, Tally, Wish
+
+
+def _stands_in(frame: Any, spans: tuple[Span, ...]) -> bool:
+    """True if what a frame executes stands in one of these parts of its text."""
+    place = _places(frame.f_code)[frame.f_lasti // 2]
+    return any(start <= place < end for start, end in spans)
+
+
+@functools.lru_cache(maxsize=64)
+def _places(code: Any) -> list[Place]:
+    """Line and column of each instruction, which code has since Python 3.11."""
+    return [(line or 0, column or 0) for line, _, column, _ in code.co_positions()]
+
 
 MAX_PROBLEMS = 20  # inexact places told by name
 
@@ -65,7 +79,9 @@ class Follower:
         while frame is not None:
             file = files.get(frame.f_code.co_filename)
             if file is not None and frame.f_lineno in lines.get(file, ()):
-                return True
+                spans = self.edits.spans.get(file, {}).get(frame.f_lineno)
+                if spans is None or _stands_in(frame, spans):
+                    return True
             frame = frame.f_back
         return False
 

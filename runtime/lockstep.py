@@ -19,6 +19,10 @@ STRUCTURAL = frozenset({"L", "I", "X", "Z", "E"})
 CLOCKS_AHEAD = 10_000  # events looked through for a reading: readers take turns in one place
 
 
+Place = tuple[int, int]  # line, column
+Span = tuple[Place, Place]
+
+
 @dataclass(frozen=True)
 class Edits:
     """How the edited program differs from the recorded one, as far as events are concerned.
@@ -29,6 +33,8 @@ class Edits:
         unnoted: (file id, recorded line) of statements whose recorded calls of it were edited or removed.
         dropped: (file id, recorded line) of output statements that were removed or edited.
         probes: file id -> lines of the edited file that belong to probes.
+        spans: file id -> line that probes share with recorded statements -> where on it (and on lines around
+            it) the probes stand: first and last place, each a line and a column.
         regions: file id -> recorded regions that hold probes.
         own: file id -> names that belong to the probes.
         watched: file id -> first and last line of what an added profiler or timer looks at: it has to run.
@@ -39,6 +45,7 @@ class Edits:
     lines: dict[tuple[str, int], int] = field(default_factory=dict)
     dropped: frozenset[tuple[str, int]] = frozenset()
     probes: dict[str, frozenset[int]] = field(default_factory=dict)
+    spans: dict[str, dict[int, tuple[Span, ...]]] = field(default_factory=dict)
     regions: dict[str, frozenset[int]] = field(default_factory=dict)
     own: dict[str, frozenset[str]] = field(default_factory=dict)
     noted: dict[str, frozenset[int]] = field(default_factory=dict)

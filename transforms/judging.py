@@ -121,6 +121,7 @@ class Court:
             pure=verdict.pure,
             inert=verdict.inert,
             when=self._when(new) if kind == "added" and new is not None else None,
+            columns=(new.col_offset, new.end_col_offset or 0) if new is not None else (0, 0),
         )
 
     def _when(self, node: ast.stmt) -> When | None:

@@ -35,6 +35,8 @@ class Probe:
     """Of an ``if`` what must hold for it to show anything, where that can be told."""
     wraps: bool = False
     """It is the header of a ``with`` that has recorded statements inside."""
+    columns: tuple[int, int] = (0, 0)
+    """Where it begins in its first line, and ends in its last; in bytes of UTF-8."""
     watches: int = 0
     """Last line of what such a ``with`` looks at, and what therefore has to run; 0: it looks at nothing."""
 
