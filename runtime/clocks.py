@@ -3,7 +3,7 @@
 Programs keep clock readings in their state (`start = time.time()`) and print them, and so do
 libraries for them (an environment times its episodes). The main thread's readings are journalled,
 with who took them, and a replay gives the recorded ones again, so that neither state nor output
-differs by them. Readings by probes are real.
+differs by them. Readings by probes are real, and told: what the run would have read nobody knows.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ NAMES = (
 
 # functions that read the clock in C when they are not given a time: where that argument stands
 FORMATTERS = {"localtime": 0, "gmtime": 0, "ctime": 0, "asctime": 0, "strftime": 1}
+CLOCKS = frozenset({*NAMES, *FORMATTERS, "now"})
 _MICROSECONDS = 10**6
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .children import Flag
-from .clocks import differ_in_times, reader
+from .clocks import CLOCKS, differ_in_times, reader
 from .context import context
 from .emitter import Emitter
 from .errors import ReplayDone, StoreError
@@ -75,15 +75,19 @@ class Follower:
     # -- output ---------------------------------------------------------------------------
     def is_probe(self, frame: Any) -> bool:
         """True if the code running in frame was reached through a line the user added."""
+        return self._probe(frame) is not None
+
+    def _probe(self, frame: Any) -> tuple[str, int] | None:
+        """File id and line of the added line through which the code running in frame was reached."""
         files, lines = self.project.files, self._probe_lines
         while frame is not None:
             file = files.get(frame.f_code.co_filename)
             if file is not None and frame.f_lineno in lines.get(file, ()):
                 spans = self.edits.spans.get(file, {}).get(frame.f_lineno)
                 if spans is None or _stands_in(frame, spans):
-                    return True
+                    return file, frame.f_lineno
             frame = frame.f_back
-        return False
+        return None
 
     def wrote(self, fd: int, text: str) -> None:
         """Text that the program now writes: a probe's goes out, the rest as it was recorded."""
@@ -215,7 +219,16 @@ class Follower:
 
     def clock(self, name: str, value: Any, frame: Any) -> Any:
         """The recorded reading of a clock, where the recorded run read it too."""
-        if self.off or self.ahead or self.is_probe(frame):
+        if self.off or self.ahead:
+            return value
+        probe = self._probe(frame)
+        if probe is not None:
+            is_clock = name in CLOCKS
+            # times that libraries read (logging) are mostly not shown
+            if self.showing and (frame.f_code.co_filename in self.project.files or not is_clock):
+                what = "reads the clock" if is_clock else "draws from the system's entropy"
+                place = "{}:{}".format(*probe)
+                self.problem(f"{place}, an added line, {what}: the run would have got something else")
             return value
         who = reader(frame, self.project.files)
         recorded = self.cursor.clock(name, who) if who else None
