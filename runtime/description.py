@@ -20,8 +20,8 @@ from .errors import StoreError
 from .key import Key
 from .seal import Seal, canonical, checksum
 
-FORMAT = 4
-OLDEST = 3  # the oldest format that can be read: it has no large payloads, and all else as now
+FORMAT = 5
+OLDEST = 5  # the oldest format that can be read: earlier ones say less of generators, which would seem changed
 FILE = "run.json"
 FRAME = frozenset({"format", "check", "mac"})  # what is said of the fields
 MAX_BYTES = 64 << 20  # a description has some kilobytes; its arguments may be a few megabytes (ARG_MAX)

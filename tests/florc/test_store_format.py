@@ -158,11 +158,11 @@ def test_the_page_names_every_kind_event_and_field():
 
 
 @pytest.mark.program
-def test_the_format_before_is_read_and_those_before_it_are_refused(folder):
+def test_the_oldest_format_is_read_and_those_before_it_are_refused(folder):
     file = folder / ".florc" / "runs" / "one" / "run.json"
     text = file.read_text()
     try:
-        for number, code in [(3, 0), (2, 69)]:
+        for number, code in [(description.OLDEST, 0), (description.OLDEST - 1, 69)]:
             file.write_text(text.replace(f'"format": {description.FORMAT}', f'"format": {number}'))
             assert florc(folder, "runs", "show", "one").code == code
     finally:
