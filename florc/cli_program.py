@@ -71,7 +71,7 @@ class ProgramCommand(click.Command):
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """SCRIPT or -m MOD, which click cannot say."""
-        return ["[OPTIONS]", "SCRIPT|-m MOD", "[ARGS]..."]
+        return ["[OPTIONS]", "SCRIPT|-m MOD", *(["[ARGS]..."] if self.name == "record" else [])]
 
 
 def program_arguments(command: Callable[..., Any]) -> Callable[..., Any]:

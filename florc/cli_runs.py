@@ -21,9 +21,11 @@ def _store_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--store", metavar="DIR", help="The store (else FLORC_DIR, else ./.florc).")(command)
 
 
-@click.group()
-def runs() -> None:
-    """List, show, tidy and share recorded runs."""
+@click.group(invoke_without_command=True)
+@click.pass_context
+def runs(context: click.Context) -> Any:
+    """List, show, tidy and share recorded runs; without a command, list them."""
+    return context.invoke(list_runs) if context.invoked_subcommand is None else None
 
 
 @runs.command("ls")

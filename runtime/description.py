@@ -21,7 +21,7 @@ from .key import Key
 from .seal import Seal, canonical, checksum
 
 FORMAT = 5
-OLDEST = 5  # the oldest format that can be read: earlier ones say less of generators, which would seem changed
+OLDEST = 5  # the oldest format that can be read: in earlier ones generators would seem to have changed
 FILE = "run.json"
 FRAME = frozenset({"format", "check", "mac"})  # what is said of the fields
 MAX_BYTES = 64 << 20  # a description has some kilobytes; its arguments may be a few megabytes (ARG_MAX)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import marshal
+import sys
 from typing import Any
 
 from . import atoms, process
@@ -98,6 +99,8 @@ class Isolated(NoProbe):
     def _words(self, walk: Walk, number: int) -> list[str]:
         """What a user would call a changed object; of a module's globals, the names bound otherwise."""
         space = self._base.objects[number]
+        if space is getattr(sys.modules.get("torch"), "default_generator", self):
+            return []  # it is told of as torch's, not as what some function of torch holds
         if not isinstance(space, Namespace):
             return [walk.path(number)]
         before, after = (_bindings(found[number]) for found in (self._contents, walk.contents))

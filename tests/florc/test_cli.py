@@ -45,11 +45,14 @@ def one_error(err: str, *parts: str) -> None:
         assert part in err
 
 
-@pytest.mark.parametrize("words", [(), ("runs",)])
-def test_a_command_of_commands_alone_shows_its_help_line_by_line(ask, words):
-    code, out, err = ask(*words)
+def test_florc_alone_shows_its_help_line_by_line(ask):
+    code, out, err = ask()
     assert (code, out) == (2, "")
     assert err.startswith("Usage: florc") and err.count("\n") > 5 and "florc: error" not in err
+
+
+def test_runs_alone_lists_them(ask):
+    assert ask("runs") == ask("runs", "ls")
 
 
 @pytest.mark.parametrize(
