@@ -144,8 +144,12 @@ def position(obj: Any, depth: int = 8) -> Any:
         frame = obj.gi_frame
         if frame is None:
             return ("ended",)
-        # plain values are no part of it: its variables are put back once it stands there
-        inner = [position(item, depth - 1) for item in held_by(obj) if type(item) not in atoms.PLAIN]
+        held = held_by(obj)
+        inner = [position(item, depth - 1) for item in held if type(item) not in atoms.PLAIN]
+        # plain values are no part of it: its variables are put back once it stands there. Only where
+        # something that it runs over does not tell how far it has come they stand for that
+        if any(_is_vague(place) for place in inner if place is not None):
+            inner = [position(item, depth - 1) for item in held]
         return (_place(frame), tuple(item for item in inner if item is not None))
     if type(obj) in atoms.PLAIN:
         return ("=", obj) if not isinstance(obj, (str, bytes)) or len(obj) < 64 else None
@@ -164,6 +168,15 @@ def _place(frame: types.FrameType) -> int:
     """Where a generator's frame stands: its line, by which marks and probes make no difference."""
     line = recorded_line(frame.f_code.co_filename, frame.f_lineno) if recorded_line else None
     return frame.f_lineno if line is None else line
+
+
+def _is_vague(place: tuple[Any, ...]) -> bool:
+    """True if a position is not known to differ from that of the same iterator some turns on."""
+    if place[0] == "=" or place == ("ended",):
+        return False
+    if type(place[0]) is int:
+        return any(map(_is_vague, place[1]))
+    return any(map(_is_vague, place[2])) or (place[1] in (None, ()) and not place[2])
 
 
 def _shows_variables(obj: Any) -> bool:
@@ -217,15 +230,16 @@ def set_lists(obj: Any, wanted: Any) -> None:
                 obj.__setstate__(len(items) - wanted[1])
     elif isinstance(obj, types.GeneratorType):
         if obj.gi_frame is not None and wanted[0] == _place(obj.gi_frame):
-            _set_inner([item for item in held_by(obj) if type(item) not in atoms.PLAIN], wanted[1])
+            _set_inner(held_by(obj), wanted[1])
     elif type(obj).__qualname__ in ITERATORS and wanted[0] == type(obj).__qualname__:
         _set_inner(gc.get_referents(obj), wanted[2])
 
 
 def _set_inner(items: list[Any], wanted: tuple[Any, ...]) -> None:
-    for item, place in zip([item for item in items if position(item) is not None], wanted, strict=False):
-        if place[0] != "=":
-            set_lists(item, place)
+    """Set these, as far as they have a position; plain values have theirs in vain."""
+    placed = [item for item in items if type(item) not in atoms.PLAIN and position(item) is not None]
+    for item, place in zip(placed, [place for place in wanted if place[0] != "="], strict=False):
+        set_lists(item, place)
 
 
 def _index(obj: Any) -> Any:

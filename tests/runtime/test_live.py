@@ -144,3 +144,26 @@ def test_looking_at_a_generator_leaves_nothing_in_it() -> None:
     next(one)
     assert seen() is None
 
+
+
+def test_plain_values_tell_the_place_where_what_is_run_over_does_not() -> None:
+    def pairs() -> Iterator[tuple[int, str]]:
+        for number, letter in itertools.product(range(9), "abc"):
+            yield number, letter
+
+    there, here = pairs(), pairs()
+    for _ in range(17):
+        next(there)
+    Kind.advance(here, position(there))
+    assert [next(here) for _ in range(3)] == [next(there) for _ in range(3)]
+
+
+def test_plain_values_are_no_part_of_the_place_else() -> None:
+    def drawn(values: list[int]) -> Iterator[int]:
+        for value in values:
+            doubled = 2 * value
+            yield doubled
+
+    one, other = drawn([1, 2, 3]), drawn([7, 8, 9])
+    next(one), next(other)
+    assert position(one) == position(other)
