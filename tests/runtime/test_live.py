@@ -149,7 +149,8 @@ def test_looking_at_a_generator_leaves_nothing_in_it() -> None:
 def test_plain_values_tell_the_place_where_what_is_run_over_does_not() -> None:
     def pairs() -> Iterator[tuple[int, str]]:
         for number, letter in itertools.product(range(9), "abc"):
-            yield number, letter
+            step = number, letter
+            yield step
 
     there, here = pairs(), pairs()
     for _ in range(17):
