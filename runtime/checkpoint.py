@@ -20,7 +20,7 @@ from .background import Job
 from .difference import Teller
 from .errors import CannotRestore, StoreError
 from .graph import MARSHAL_VERSION, Base, Memory, Walk, digest, live_base
-from .live import Iterator
+from .iterators import Iterator
 from .lives import has_finalizer, without_end
 from .owed import Debt, ledger
 from .restore import Build

@@ -15,12 +15,11 @@ from collections import deque
 from collections.abc import Callable
 
 from .containers import Buffer, Mapping, PlainSubclass, Sequence, Set, Tuple
+from .iterators import ITERATORS, Iterator
 from .kind import HEAP_TYPE, Kind
 from .live import (
-    ITERATORS,
     Bar,
     File,
-    Iterator,
     Live,
     Logger,
     LostKind,

@@ -9,9 +9,9 @@ from typing import Any
 from . import atoms
 from .errors import CannotRestore
 from .graph import Base
+from .iterators import Iterator, held_by, variables
 from .kind import instance_dict
 from .kinds import kind_of
-from .live import Iterator, held_by, variables
 from .lost import Lost
 
 # kinds without weak references that are written in place: only such an object follows a hint

@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-from . import files_audit, large, live, objects, shown
+from . import files_audit, iterators, large, objects, shown
 from .audit import AUTO
 from .behind import looks_behind
 from .cells import RecordedCells
@@ -396,8 +396,8 @@ def start_replay(config: ReplayConfig) -> None:
     replayer.on_jump = lambda position: files.skip_to(position - 1)
     replayer.is_elsewhere = config.elsewhere
     session = _Replaying(replayer, files)
-    live.quietly = replayer.quietly
-    live.recorded_line = replayer.recorded_line
+    iterators.quietly = replayer.quietly
+    iterators.recorded_line = replayer.recorded_line
     sources = {event[2]: event[4].encode("latin-1") for event in config.script.events if event[0] == "M"}
     objects.recorded_free = RecordedCells(sources, replayer.project.files, replayer.recorded_line)
     seeds = {event[1]: event[2] for event in config.script.events if event[0] == "R"}

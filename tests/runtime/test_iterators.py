@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from florc.runtime.errors import CannotRestore
-from florc.runtime.live import Iterator as Kind
-from florc.runtime.live import held_by, position, set_variables, variables
+from florc.runtime.iterators import Iterator as Kind
+from florc.runtime.iterators import held_by, position, set_variables, variables
 
 
 def total() -> Iterator[int]:
