@@ -11,7 +11,7 @@ where something does. Nothing here imports torch or numpy unless the program has
     guards.py      what both have in common; the stack of open loops
     graph.py       the walk over everything reachable: nodes, paths, contents
     kinds.py       how each kind of object is read, written, made (tensors.py, modules.py: torch's, arrays.py:
-                   NumPy's; device.py: bytes on an accelerator)
+                   NumPy's; iterators.py: what is moved and set; device.py: bytes on an accelerator)
     checkpoint.py  taking, comparing, restoring a checkpoint             (restore.py, process.py, lost.py,
                    lives.py: objects whose end the program can see; cells.py: closures)
     owed.py        what a restore need not put back until someone looks  (sole.py: who can look; behind.py)
