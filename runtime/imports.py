@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from .collector import resting
+
 
 class _Loader(importlib.abc.Loader):
     """The library's own loader, and a call after it has run the module."""
@@ -22,8 +24,9 @@ class _Loader(importlib.abc.Loader):
     def exec_module(self, module: Any) -> None:
         spec = module.__spec__
         module.__loader__ = spec.loader = self._inner
-        self._inner.exec_module(module)
-        self._then(module)
+        with resting():
+            self._inner.exec_module(module)
+            self._then(module)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
