@@ -223,10 +223,9 @@ class Follower:
             return value
         probe = self._probe(frame)
         if probe is not None:
-            is_clock = name in CLOCKS
-            # times that libraries read (logging) are mostly not shown
-            if self.showing and (frame.f_code.co_filename in self.project.files or not is_clock):
-                what = "reads the clock" if is_clock else "draws from the system's entropy"
+            # what libraries read (times of log records, names of runs) is mostly not shown
+            if self.showing and frame.f_code.co_filename in self.project.files:
+                what = "reads the clock" if name in CLOCKS else "draws from the system's entropy"
                 place = "{}:{}".format(*probe)
                 self.problem(f"{place}, an added line, {what}: the run would have got something else")
             return value

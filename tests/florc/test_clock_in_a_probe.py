@@ -10,7 +10,7 @@ from tests.florc.running import florc, lay
 
 INEXACT = 65
 PROGRAM = """\
-import logging, os, time, uuid
+import logging, os, time
 from datetime import datetime
 logging.basicConfig(level=logging.INFO, format="%(message)s")
 start = time.time()
@@ -26,7 +26,7 @@ READ = {
     "perf_counter": 'print("| at", time.perf_counter() > 0)',
     "a date": 'print("| at", datetime.now() is None)',
     "a text of now": 'print("| at", len(time.strftime("%H")))',
-    "entropy": 'print("| at", len(uuid.uuid4().hex))',
+    "entropy": 'print("| at", len(os.urandom(4)))',
 }
 
 
@@ -38,7 +38,7 @@ def test_it_is_told(probe: str, tmp_path: Path) -> None:
     lay(tmp_path, {"train.py": PROGRAM.replace(LINE, f"{LINE}    {probe}\n")})
     done = florc(tmp_path, "replay", "train.py")
     assert done.code == INEXACT and done.out.count("| at") == 3
-    what = "draws from the system's entropy" if "uuid" in probe else "reads the clock"
+    what = "draws from the system's entropy" if "urandom" in probe else "reads the clock"
     assert f"train.py:8, an added line, {what}" in done.err
 
 

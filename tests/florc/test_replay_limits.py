@@ -159,7 +159,6 @@ RIGHT = {
 OPEN = frozenset(
     {
         "an edited print that calls what prints",
-        "a print added beside another on its line",
     }
 )
 
