@@ -8,6 +8,8 @@ drawn something else on the way.
 from __future__ import annotations
 
 import ctypes
+import dis
+import functools
 import gc
 import itertools
 import operator
@@ -96,10 +98,26 @@ def position(obj: Any, depth: int = 8) -> Any:
 recorded_line: Callable[[str, int], int | None] | None = None
 
 
+_YIELDS = 64  # that can be told apart on one line
+
+
 def _place(frame: types.FrameType) -> int:
-    """Where a generator's frame stands: its line, by which marks and probes make no difference."""
+    """Where a generator's frame stands: its line, and which yield on it; marks make no difference to that."""
     line = recorded_line(frame.f_code.co_filename, frame.f_lineno) if recorded_line else None
-    return frame.f_lineno if line is None else line
+    passed = [at for at, number in _yields(frame.f_code) if number == frame.f_lineno and at <= frame.f_lasti]
+    return (frame.f_lineno if line is None else line) * _YIELDS + min(len(passed), _YIELDS - 1)
+
+
+@functools.lru_cache(maxsize=256)
+def _yields(code: types.CodeType) -> list[tuple[int, int]]:
+    """Offset and line of each yield; a generator that has not begun is at none of them."""
+    found, line = [], code.co_firstlineno
+    lines = dict(dis.findlinestarts(code))
+    for step in dis.get_instructions(code):
+        line = lines.get(step.offset, line) or line
+        if step.opname.startswith("YIELD"):
+            found.append((step.offset, line))
+    return found
 
 
 def _is_vague(place: tuple[Any, ...]) -> bool:
@@ -144,6 +162,16 @@ def set_variables(obj: Any, values: dict[str, Any]) -> None:
             del names[name]
         ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(1))
         shown.cleared(names)
+
+
+def _but_lists(place: Any) -> Any:
+    """A position, less how far the list iterators in it have come."""
+    if place is None or place[0] == "=" or place == ("ended",):
+        return place
+    if type(place[0]) is int:
+        return place[0], tuple(map(_but_lists, place[1]))
+    hint = None if place[0] == "list_iterator" else place[1]
+    return place[0], hint, tuple(map(_but_lists, place[2]))
 
 
 _LIST_ITERATOR: Any = type(iter([]))
@@ -273,8 +301,7 @@ class Iterator(Kind):
 
     def write(self, obj: Any, content: Any, build: Build) -> None:
         """Set a generator's variables: `advance` has moved it before anything is written."""
-        if content[4] or variables(obj):
-            set_variables(obj, {name: build.get(ref) for name, ref in content[4]})
+        set_variables(obj, {name: build.get(ref) for name, ref in content[4]})
 
     @staticmethod
     def advance(obj: Any, wanted: Any) -> None:
@@ -286,8 +313,10 @@ class Iterator(Kind):
         mark, returns = None, 0
         with quietly():
             for turn in range(MAX_ADVANCE):
-                set_lists(obj, wanted)
                 now = position(obj)
+                if now != wanted and _but_lists(now) == _but_lists(wanted):
+                    set_lists(obj, wanted)
+                    now = position(obj)
                 if now == wanted:
                     return
                 returns += now == mark

@@ -168,3 +168,39 @@ def test_plain_values_are_no_part_of_the_place_else() -> None:
     one, other = drawn([1, 2, 3]), drawn([7, 8, 9])
     next(one), next(other)
     assert position(one) == position(other)
+
+
+def test_two_yields_on_one_line_are_two_places() -> None:
+    def two() -> Iterator[int]:
+        n = 0
+        while True:
+            n += 1; yield n; yield -n  # noqa: E702
+
+    there, here = two(), two()
+    for _ in range(4):
+        next(there)
+    next(here)
+    assert position(here) != position(there)
+    Kind.advance(here, position(there))
+    set_variables(here, variables(there))
+    assert [next(here) for _ in range(3)] == [next(there) for _ in range(3)]
+
+
+def test_one_that_has_not_begun_stands_elsewhere_than_at_its_yield() -> None:
+    def short() -> Iterator[int]: yield 1; yield 2  # noqa: E702
+
+    begun = short()
+    next(begun)
+    assert position(begun) != position(short())
+
+
+def test_a_list_that_is_counted_goes_on_in_step() -> None:
+    """Set to its end at once, it would end the generator before the count is there."""
+    def counted(items: list[str]) -> Iterator[tuple[int, str]]:
+        yield from ((number, item) for number, item in enumerate(items))
+
+    there, here = counted(["a", "b", "c"]), counted(["a", "b", "c"])
+    for _ in range(3):
+        next(there)
+    Kind.advance(here, position(there))
+    assert position(here) == position(there) and list(here) == list(there) == []
