@@ -44,6 +44,7 @@ LIVE_MODULES = (
     "typing",
     "contextvars",
     "torch.cuda.streams",
+    "triton",
 )
 # Immutable, or without a state that a program could see.
 LIVE_TYPES: tuple[Any, ...] = (
@@ -72,16 +73,24 @@ LIVE_TYPES: tuple[Any, ...] = (
     type({}.items()),
 )
 _LIVE_NAMES = frozenset({"_csv.writer", "torch._C.ScriptFunction", "torch._C.Event"})
+# Shared libraries and their functions: what they hold are addresses of this process
+_ADDRESSES = frozenset({"ctypes.CDLL", "ctypes.LibraryLoader", "_ctypes.CFuncPtr"})
 
 
 def is_live(cls: type) -> bool:
     module = cls.__module__
-    if issubclass(cls, LIVE_TYPES) or f"{module}.{cls.__qualname__}" in _LIVE_NAMES:
+    if issubclass(cls, LIVE_TYPES) or _name(cls) in _LIVE_NAMES:
+        return True
+    if not _ADDRESSES.isdisjoint(map(_name, cls.__mro__)):
         return True
     nn = sys.modules.get("torch.nn")
     if nn is not None and issubclass(cls, nn.Module):
         return False  # a compiled or traced module is a module all the same
     return is_machinery(module)
+
+
+def _name(cls: type) -> str:
+    return f"{cls.__module__}.{cls.__qualname__}"
 
 
 def is_machinery(module: str) -> bool:

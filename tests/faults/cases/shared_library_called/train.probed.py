@@ -1,0 +1,37 @@
+"""A shared library of C: what Python knows of it are addresses, and those of one process crash another."""
+import ctypes
+
+import torch
+
+library = ctypes.CDLL(None)
+absolute = library.abs
+counts = (ctypes.c_long * 3)()
+
+
+class Meter:
+    def __init__(self):
+        self.library = ctypes.CDLL(None)
+        self.worst = ctypes.c_long(0)
+
+    def add(self, value):
+        self.worst.value = max(self.worst.value, self.library.labs(value))
+
+
+torch.manual_seed(0)
+model = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+meter = Meter()
+for epoch in range(5):
+    for step in range(6):
+        x = torch.randn(8, 4)
+        loss = (model(x) - x.sum(1, keepdim=True)).pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        if step == 5:
+            print("probe", model.weight.grad.norm().item(), library.labs(-7))
+        meter.add(-int(100 * loss.item()))
+        counts[step % 3] += absolute(-epoch)
+    print("at", counts[0], meter.library.abs(-3), absolute(-4))
+    print(epoch, round(loss.item(), 5), meter.worst.value, list(counts), library.abs(-epoch))
+print("end", torch.rand(1).item())
