@@ -238,7 +238,7 @@ class LiveState:
             self.entry_differences += process.differences(self._entry_process, process.capture())
         self.base.loosen(walk)
         _alive.add(self)
-        self.at_entry: Walk | None = None if self.base.loose else walk
+        self.at_entry: Walk | None = walk
 
     def _union_names(self, keys: Iterable[str]) -> dict[str, frozenset[str]]:
         found: dict[str, set[str]] = {space: set(names) for space, names in self._base_names}

@@ -85,6 +85,7 @@ class Base:
         self.index.pop(id(self.objects[0]), None)
         self.objects[0] = None  # the root holds a frame's values
         self.loose = loosely(self.objects, walk.links)
+        walk.rebase(self)
         for number in self.loose:
             self.objects[number] = None
 
@@ -279,6 +280,13 @@ class Walk:
         """The base that this first walk found."""
         digests = [digest(self.contents.get(number, b"")) for number in range(len(self.new_objects))]
         return Base(self.new_objects, self.new_parents, self.new_edges, digests, self.numbers)
+
+    def rebase(self, base: Base) -> None:
+        """Stand as a walk from the base that this one has found, and hold what the base lets go of."""
+        self.loose = {number: base.objects[number] for number in base.loose}
+        if self.base is None:
+            self.base, self.first_new = base, len(base.objects)
+            self.new_objects, self.new_parents, self.new_edges = [], [], []
 
     def changed(self) -> dict[int, bytes]:
         """Contents of the entry objects that differ from the base, and of all new objects."""

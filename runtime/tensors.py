@@ -130,14 +130,21 @@ class Storage(Kind):
 
     def make(self, content: Any, build: Build) -> Any:
         made: Any = torch.UntypedStorage(content[1], device=content[2])  # type: ignore[no-untyped-call]
-        return made.fill_(0)
+        if len(self._data(content, build)) < content[1]:
+            made.fill_(0)  # what is not written must not be what some other object left there
+        return made
 
     def write(self, obj: Any, content: Any, build: Build) -> None:
-        data = content[4] if isinstance(content[4], bytes) else build.fetch(content[4])
+        data = self._data(content, build)
         ledger.settle(obj, content[3], content[3] + len(data))
         if obj.nbytes() != content[1]:
             obj.resize_(content[1])
         fill_storage(obj, content[3], data)
+
+    @staticmethod
+    def _data(content: Any, build: Build) -> Any:
+        """The bytes of what tensors show of it."""
+        return content[4] if isinstance(content[4], bytes) else build.fetch(content[4])
 
 
 class Tensor(Kind):
