@@ -286,9 +286,11 @@ def stall(log: Log, workload: Workload, say: Callable[[str], None], pairs: int) 
     for number in range(pairs):
         for variant, command in (("plain", ()), ("florc dense", (*FLORC, "record", "--overhead", "1"))):
             desk = Desk.fresh(f"stall/{variant.replace(' ', '-')}")
-            desk.lay(workload, variants.script(workload, "plain"))
+            desk.lay(workload, variants.script(workload, "marked"))
             usage = desk.run(*command, workload.script, *args)
-            more = _kept(desk) if command else {}
+            waits = usage.between("iteration-end", "iteration-start")
+            more = {"waits": [statistics.median(column) for column in zip(*waits, strict=True)],
+                    **(_kept(desk) if command else {})}
             log.add(usage, say, workload="stall", variant=variant, step="stall", pair=number, **more)
 
 

@@ -121,8 +121,13 @@ def wrongs(rows: Iterable[Row], workload: str, variant: str, step: str) -> str:
 
 @dataclass(frozen=True)
 class Stall:
-    """What is lost to checkpoints, in seconds a GB, against the plain runs of the pairs."""
+    """What is lost to checkpoints, in seconds a GB, against the plain runs of the pairs.
 
+    one_wall, one_cpu: what the training thread waits at the top of an iteration, the median checkpoint's.
+    """
+
+    one_wall: float
+    one_cpu: float
     wall: float
     main_cpu: float
     all_cpu: float
@@ -140,5 +145,7 @@ def stall(rows: Iterable[Row], bytes_each: float) -> Stall | None:
             continue
         size = row["states"] * bytes_each / 1e9
         names = ("wall_in_loop", "main_in_loop", "loop_cpu")
-        found.append((*((row[name] - pair[name]) / size for name in names), row["states"]))
+        ones = [(wait - plain_wait) / bytes_each * 1e9
+                for wait, plain_wait in zip(row["waits"], pair["waits"], strict=True)]
+        found.append((*ones, *((row[name] - pair[name]) / size for name in names), row["states"]))
     return Stall(*(statistics.median(column) for column in zip(*found, strict=True))) if found else None

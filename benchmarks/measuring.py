@@ -18,6 +18,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import NoReturn
 
@@ -56,6 +57,12 @@ class Usage:
     def mark(self, place: str) -> Mark | None:
         """The first time the script reached the place."""
         return next((mark for mark in self.marks if mark.place == place), None)
+
+    def between(self, place: str, following: str) -> list[tuple[float, float]]:
+        """Wall and main-thread CPU seconds from each such mark to the next one, if that is `following`."""
+        return [(after.wall - before.wall, after.main - before.main)
+                for before, after in pairwise(self.marks)
+                if (before.place, after.place) == (place, following)]
 
     @property
     def loop_cpu(self) -> float | None:

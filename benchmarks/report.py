@@ -177,9 +177,12 @@ def stalling(rows: list[Row], about: dict[str, Any]) -> str:
     if found is None:
         return f"Not measured. To read memory: {read:.3f} s/GB, to copy it: {copy:.3f} s/GB\n"
     return table(("a checkpoint in every iteration", "s/GB", "of a read and a copy"), [
-        ["training thread waits (wall)", number(found.wall, 3), number(found.wall / floor, 1)],
-        ["training thread, CPU", number(found.main_cpu, 3), number(found.main_cpu / floor, 1)],
-        ["all threads, CPU, until written", number(found.all_cpu, 3), number(found.all_cpu / floor, 1)],
+        *([words, number(seconds, 3), number(seconds / floor, 2)] for words, seconds in (
+            ("a checkpoint (median): training thread waits", found.one_wall),
+            ("a checkpoint (median): training thread, CPU", found.one_cpu),
+            ("all, with what is done once: training thread waits", found.wall),
+            ("all, with what is done once: training thread, CPU", found.main_cpu),
+            ("all, with what is done once: all threads, CPU, until written", found.all_cpu))),
         ["memory read once (torch's sum)", number(read, 3), number(read / floor, 1)],
         ["memory copied once", number(copy, 3), number(copy / floor, 1)]])
 

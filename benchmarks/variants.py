@@ -2,6 +2,7 @@
 
     plain    as it stands                  outer    with the outer probe, what `florc replay` is given
     manual   saves by hand                 inner    with the inner probe
+    marked   marks where iterations of the main loop begin and end
     truth    both probes; dumps what the outer one reads, iteration by iteration
     floor    runs up to the loop, imports what florc imports, reads only what the outer probe reads
     load     runs up to the loop, loads every checkpoint saved by hand whole
@@ -75,6 +76,11 @@ def _manual(workload: Workload) -> str:
     return fill(text, "epoch end", save)
 
 
+def _marked(workload: Workload) -> str:
+    text = fill(workload.text, "epoch begin", 'bench_mark("iteration-start")')
+    return fill(text, "epoch end", 'bench_mark("iteration-end")')
+
+
 def _truth(workload: Workload) -> str:
     text = counted(importing(workload.text, "import touched"))
     if workload.inner:
@@ -111,5 +117,5 @@ def _load(workload: Workload) -> str:
                             workload.restores)
 
 
-_VARIANTS = {"plain": _plain, "manual": _manual, "outer": _outer, "inner": _inner, "truth": _truth,
-             "floor": _floor, "load": _load}
+_VARIANTS = {"plain": _plain, "manual": _manual, "marked": _marked, "outer": _outer, "inner": _inner,
+             "truth": _truth, "floor": _floor, "load": _load}

@@ -84,10 +84,10 @@ def validate(model, loader):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--epochs", type=int, default=4)
+    parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--lr", type=float, default=0.02)
-    parser.add_argument("--images", type=int, default=3264)
+    parser.add_argument("--images", type=int, default=6528)
     parser.add_argument("--size", type=int, default=32)
     parser.add_argument("--log-interval", type=int, default=10)
     parser.add_argument("--seed", type=int, default=7)

@@ -55,7 +55,7 @@ def train(network, x, y, rate, batch_size):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--epochs", type=int, default=20)
+    parser.add_argument("--epochs", type=int, default=100)
     parser.add_argument("--batch-size", type=int, default=16)
     parser.add_argument("--rate", type=float, default=0.02)
     parser.add_argument("--seed", type=int, default=11)

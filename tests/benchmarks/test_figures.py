@@ -58,11 +58,13 @@ def test_the_geometric_mean_is_of_medians_and_lies_in_its_interval():
 
 
 def test_a_stall_is_seconds_a_gigabyte():
-    rows = [row("plain", step="stall", workload="stall", in_loop=1.0, loop=1.5),
-            row("florc dense", step="stall", workload="stall", in_loop=1.5, loop=3.5, states=10)]
+    rows = [row("plain", step="stall", workload="stall", in_loop=1.0, loop=1.5, waits=[0.01, 0.02]),
+            row("florc dense", step="stall", workload="stall", in_loop=1.5, loop=3.5, states=10,
+                waits=[0.05, 0.03])]
     found = figures.stall(rows, bytes_each=100e6)
     assert found is not None
     assert (found.wall, found.main_cpu, found.all_cpu) == pytest.approx((0.5, 0.5, 2.0))
+    assert (found.one_wall, found.one_cpu) == pytest.approx((0.4, 0.1))
 
 
 @pytest.mark.parametrize(("text", "kept"), [
