@@ -25,3 +25,7 @@ class NeedsExecution(BaseException):
 
 class ReplayDone(BaseException):
     """All that was asked for has been replayed; raised in the program to end it."""
+
+
+class NoReader(ReplayDone):
+    """Whoever read the output has gone (`| head -3`): nobody asks for anything any more."""

@@ -12,7 +12,7 @@ from .children import Flag
 from .clocks import CLOCKS, differ_in_times, reader
 from .context import context
 from .emitter import Emitter
-from .errors import ReplayDone, StoreError
+from .errors import NoReader, ReplayDone, StoreError
 from .guards import Stack
 from .lockstep import Cursor, Edits, Place, Span
 from .output import locate
@@ -215,7 +215,10 @@ class Follower:
     def _out(self, fd: int, text: str) -> None:
         if self.showing and not self.wish.silent:
             self.tally.shown = True
-            self._emit(fd, text)
+            try:
+                self._emit(fd, text)
+            except BrokenPipeError:
+                raise self._stop(NoReader()) from None
 
     def clock(self, name: str, value: Any, frame: Any) -> Any:
         """The recorded reading of a clock, where the recorded run read it too."""

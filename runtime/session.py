@@ -29,7 +29,7 @@ from .children import SPAWNING, VALUES_LOST
 from .clocks import Clocks, reader
 from .emitter import Emitter, restart
 from .entropy import Entropy
-from .errors import NeedsExecution, ReplayDone
+from .errors import NeedsExecution, NoReader, ReplayDone
 from .files import FileRecorder, FileReplayer
 from .files_left import ignorer
 from .guards import INERT, Guard
@@ -535,6 +535,8 @@ def _finish(code: int, error: BaseException | None) -> int:
 def _finish_replay(session: _Replaying, code: int, error: BaseException | None) -> int:
     assert _config is not None and _emitter is not None
     replayer = session.run
+    if isinstance(error, NoReader):
+        raise BrokenPipeError
     if isinstance(error, (Restart, NeedsExecution)):
         words = str(error) or "a value was needed that no checkpoint holds"
         if not replayer.wish.scratch:

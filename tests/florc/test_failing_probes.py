@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
-from tests.florc.running import florc, lay
+from tests.florc.running import TIMEOUT_S, environment, florc, lay
 
 PROGRAM = """\
 total = [0]
@@ -80,3 +83,16 @@ def test_an_error_that_the_record_had_stays_what_it_was(tmp_path):
     done = florc(tmp_path, "replay", "-q", "train.py")
     assert (done.code, recorded.code) == (1, 1)
     assert done.err.count("ValueError: 18") == 1 and "added line" not in done.err
+
+
+@pytest.mark.parametrize("way", [(), ("--new",), ("--at", "2:")], ids=" ".join)
+def test_a_replay_whose_reader_has_gone_ends_without_a_word(recorded, way):
+    loud = "        print('x' * 100_000)\n"  # more than a pipe holds
+    lay(recorded, {"train.py": PROGRAM.replace(INNER[0], loud + INNER[0])})
+    words = (sys.executable, "-m", "florc", "replay", "-q", *way, "train.py")
+    with subprocess.Popen(words, cwd=recorded, env=environment(), stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as replay:  # fmt: skip
+        assert replay.stdout is not None and replay.stderr is not None
+        assert replay.stdout.read(1)
+        replay.stdout.close()
+        assert (replay.stderr.read(), replay.wait(TIMEOUT_S)) == (b"", 1)
