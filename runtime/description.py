@@ -20,8 +20,8 @@ from .errors import StoreError
 from .key import Key
 from .seal import Seal, canonical, checksum
 
-FORMAT = 5
-OLDEST = 5  # the oldest format that can be read: in earlier ones generators would seem to have changed
+FORMAT = 6
+OLDEST = 6  # the oldest format that can be read: earlier ones number what an iterator holds otherwise
 FILE = "run.json"
 FRAME = frozenset({"format", "check", "mac"})  # what is said of the fields
 MAX_BYTES = 64 << 20  # a description has some kilobytes; its arguments may be a few megabytes (ARG_MAX)

@@ -28,6 +28,8 @@ from .lives import Loose, loosely
 from .roots import Root
 from .staging import Copies
 
+ITERATOR = "for"  # under this name, which no program can have, a guard's frame holds its loop's iterator
+ITERATOR_EDGE = ("n", ITERATOR, "")
 MARSHAL_VERSION = 2  # the last version without references: equal values give equal bytes
 
 
@@ -140,6 +142,7 @@ class Walk:
         self.lost: list[tuple[int, str]] = []
         self._memory: dict[int, int] = {}
         self._queue: deque[int] = deque()
+        self._iterators: deque[int] = deque()  # what the guarded loop goes over: see _run
         self._seen: set[int] = set()
         self.put_off: list[int] = []  # nodes that are read once all others are
         self.fetched: dict[int, Any] = {}  # bytes of storages on other devices, by node
@@ -166,7 +169,7 @@ class Walk:
         self.links.append((self.current, number))
         if number not in self._seen:
             self._seen.add(number)
-            self._queue.append(number)
+            (self._iterators if edge == ITERATOR_EDGE else self._queue).append(number)
             if self.base is not None and number in self.base.loose:
                 self.loose[number] = obj
         return (number,)
@@ -224,11 +227,17 @@ class Walk:
         return self
 
     def _run(self) -> None:
+        """Read node after node; what can be reached without the loop's iterator has its path without it.
+
+        A replay that skips the whole loop never makes the iterator.
+        """
         self.ref(self.root, ("root",)) if self.base is None else self._visit_root()
         queue, late_done = self._queue, 0
-        while queue or late_done < len(self.put_off):
+        while queue or self._iterators or late_done < len(self.put_off):
             if queue:
                 self._read(queue.popleft())
+            elif self._iterators:
+                queue.append(self._iterators.popleft())
             else:
                 self._read(self.put_off[late_done])
                 late_done += 1

@@ -19,7 +19,7 @@ from .collector import resting
 from .context import context
 from .errors import CannotRestore, StoreError
 from .figures import Chances, Figures, Outcome
-from .graph import Base
+from .graph import ITERATOR, Base
 from .guards import INERT, USEFUL_DEPTH, Guard, OpenLoop, Stack, is_function, keeps_locals
 from .journal import JournalWriter
 from .noted import Noted, plain
@@ -244,7 +244,7 @@ class Recorder:
     @staticmethod
     def _names(loop: RecordLoop) -> dict[str, Any]:
         """The frame's names, and the main loop's iterator under a name that no variable can have."""
-        return loop.locals() | ({} if loop.iterator is None else {"for": loop.iterator})
+        return loop.locals() | ({} if loop.iterator is None else {ITERATOR: loop.iterator})
 
     @staticmethod
     def _exit_id(loop: RecordLoop) -> str:

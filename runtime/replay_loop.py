@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .checkpoint import LiveState
+from .graph import ITERATOR
 from .guards import OpenLoop
 from .isolation import Isolated, NoProbe
 from .leaving import counts_and_may_be_dropped
@@ -97,7 +98,7 @@ class ReplayLoop(OpenLoop):
         self.entry_names = {}
 
     def all_names(self) -> dict[str, Any]:
-        return self.locals() | ({} if self.iterator is None else {"for": self.iterator})
+        return self.locals() | ({} if self.iterator is None else {ITERATOR: self.iterator})
 
 
 class ProbeGuard(NoProbe):

@@ -42,6 +42,7 @@ class Replayer(Follower):
         self._began, self._check_seconds = perf_counter(), 0.0
         self._main_numbers = {run.start: number for number, run in enumerate(script.main_loops)}
         self._recorded = {event[1] for event in script.events if event[0] == "L"}
+        self.modules = {event[1] for event in script.events if event[0] == "M"}
 
     # -- entering -------------------------------------------------------------------------
     def loop(self, block: str, names: tuple[str, ...], frame: Any, skippable: bool) -> Guard:

@@ -433,6 +433,8 @@ def add_module(name: str, file: str, path: str, source: bytes, namespace: dict[s
     run = _active.run
     if namespace is None and name in sys.modules:
         namespace = vars(sys.modules[name])
+    if isinstance(run, Replayer) and name not in run.modules:
+        namespace = None  # only added lines import it: what it holds is theirs, not the program's
     run.project.add(name, file, path, namespace)
     run.project.sources.add(path, source)
     if isinstance(run, Recorder):
