@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import os
 import pickle
-import re
 import symtable
 import sys
 from collections.abc import Iterator, Mapping
@@ -244,22 +243,6 @@ def _calls_beside(found: FileMatch, lines: list[int]) -> bool:
         and any(isinstance(part, ast.Call) for part in ast.walk(node))
         for node in ast.walk(ast.parse(found.source))
     )
-
-
-def carried(matches: dict[str, FileMatch]) -> list[str]:
-    """Names by which the probes hand something on: bound by one, used by one that stands elsewhere."""
-    found: set[str] = set()
-    for one in matches.values():
-        lines = one.source.decode("utf-8", "replace").splitlines()
-        live = [probe for probe in one.match.probes if probe.kind != "removed"]
-        words = {
-            id(probe): set(re.findall(r"\w+", "\n".join(lines[probe.line - 1 : probe.end_line])))
-            for probe in live
-        }
-        for maker in live:
-            users = [probe for probe in live if probe.region != maker.region and not maker.inert]
-            found |= {name for name in maker.own for user in users if name in words[id(user)]}
-    return sorted(found)
 
 
 def _old_lines(probe: Probe) -> Iterator[int]:

@@ -30,8 +30,9 @@ from . import (
 )
 from .cache import CodeCache
 from .errors import EXIT_INEXACT, EXIT_REFUSED, FlorcError
+from .handing import carried
 from .hook import Hooks, Source, plain
-from .matching import FileMatch, bound_names, carried, edits_of, loop_targets, match_project
+from .matching import FileMatch, bound_names, edits_of, loop_targets, match_project
 from .notes import answering
 from .options import ReplayOptions, Target
 from .plans import narrowing, outlook, planning, reaching, selection
@@ -58,6 +59,7 @@ class Prepared:
     matches: file id -> how the edited file goes with the recorded one.
     flaws: why the record is not whole, in words.
     url: the store's, if it lies behind one: what is here is a copy.
+    folder: the project's.
     """
 
     run: runs.Run
@@ -68,6 +70,7 @@ class Prepared:
     window: Window = field(default_factory=Window)
     flaws: tuple[str, ...] = ()
     url: str = ""
+    folder: str = ""
 
     @property
     def fingerprint(self) -> str:
@@ -258,7 +261,7 @@ def prepare(run: runs.Run, folder: str, options: ReplayOptions, beside: Path) ->
     if edits.touch(script.in_children):  # when they run there (a loader's workers run ahead) no record tells
         edits = replace(edits, everywhere=True)
     option = _parting(options)
-    held = carried(matches) if option else []
+    held = carried(matches, folder) if option else []
     if held:
         names = ", ".join(held)
         message = f"{option}: the added lines carry something from one iteration to the next ({names})"
@@ -272,7 +275,7 @@ def prepare(run: runs.Run, folder: str, options: ReplayOptions, beside: Path) ->
         narrowing.narrow(script, matches)
     if options.sample is not None:
         window = selection.sample(options.sample, script, edits)
-    return Prepared(run, script, matches, edits, cache, window, flaws)
+    return Prepared(run, script, matches, edits, cache, window, flaws, folder=folder)
 
 
 def _parting(options: ReplayOptions) -> str:

@@ -23,6 +23,7 @@ What a loop may change, for ``explain`` and for the isolation of probes:
 The recorded source against the edited one (``match.py`` is the door):
     statements.py, align.py, pairing.py   which statement is which
     judging.py, observe.py and their kin  what an added statement may do
+    handed.py                             what added functions and modules keep from use to use
     when.py, decide.py                    when an added `if` shows anything; whether it does for given values
     probes.py                             Probe, Change, Match: what was found
 """
@@ -31,6 +32,7 @@ from .code import full_text, to_code
 from .decide import last_showing, may_show
 from .effects import loop_effects
 from .explain import explain, explain_data
+from .handed import Added, added_statements
 from .instrument import Instrumented, instrument
 from .match import match
 from .plan import MODULE_REGION, LoopPlan, Plan, Region
@@ -39,6 +41,7 @@ from .when import Target, When
 
 __all__ = [
     "MODULE_REGION",
+    "Added",
     "Change",
     "Instrumented",
     "LoopPlan",
@@ -48,6 +51,7 @@ __all__ = [
     "Region",
     "Target",
     "When",
+    "added_statements",
     "explain",
     "explain_data",
     "full_text",

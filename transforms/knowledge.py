@@ -21,11 +21,12 @@ Kind = Literal["optimizer", "scheduler", "scaler", "wrapper", "loader", "writer"
 
 @dataclass(frozen=True)
 class Facts:
-    """What one file says about its names: where imported ones come from, and which ones the project
-    defines."""
+    """What one file says about its names: where imported ones come from, which ones the project defines, and
+    which stand for dicts that take in every key they are asked for."""
 
     imports: Mapping[str, str] = field(default_factory=lambda: tables.CONVENTIONAL_IMPORTS)
     defined: frozenset[str] = frozenset()
+    growing: frozenset[str] = frozenset()
 
 
 CONVENTIONS = Facts()
@@ -34,7 +35,7 @@ CONVENTIONS = Facts()
 def facts_of(tree: ast.AST, defined: Iterable[str] = ()) -> Facts:
     """Read a file's imports and definitions; `defined` adds names other project files define."""
     imports: dict[str, str] = {}
-    own = set(defined)
+    own, growing = set(defined), set[str]()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             imports.update(_plain_imports(node))
@@ -44,7 +45,27 @@ def facts_of(tree: ast.AST, defined: Iterable[str] = ()) -> Facts:
             imports.update({a.asname or a.name: f"{base}{joint}{a.name}" for a in node.names})
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             own.add(node.name)
-    return Facts(imports, frozenset(own))
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)) and _makes_defaultdict(node.value):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            growing.update(name for target in targets if (name := last_name(target)))
+    return Facts(imports, frozenset(own), frozenset(growing))
+
+
+def _makes_defaultdict(value: ast.expr | None) -> bool:
+    return isinstance(value, ast.Call) and last_name(value.func) == "defaultdict"
+
+
+def takes_in_keys(node: ast.Subscript, facts: Facts) -> bool:
+    """Tell whether what is asked for a key here may take it in: a defaultdict, as optimizers' states are."""
+    asked = node.value
+    if isinstance(asked, ast.Attribute) and asked.attr == "state":
+        return not isinstance(node.slice, ast.Constant)
+    return last_name(asked) in facts.growing
+
+
+def last_name(node: ast.expr) -> str:
+    """Return the name of a name or attribute, "" for anything else."""
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 
 def _plain_imports(node: ast.Import) -> dict[str, str]:

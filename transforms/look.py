@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from .imports import import_why
-from .knowledge import Facts, is_pure_call, looks_like_iterator
+from .knowledge import Facts, is_pure_call, looks_like_iterator, takes_in_keys
 from .knowledge_tables import ITERATING_BUILTINS
 from .lasting import SENDING, lasting_why
 from .members import member_why
@@ -258,6 +258,8 @@ class Look(ast.NodeVisitor):
             self._store(node, node.value)
         elif looks_like_iterator(node.value) and not isinstance(node.slice, ast.Constant):
             self.impure = True  # a dataset's __getitem__ may draw random numbers
+        elif takes_in_keys(node, self.around.facts) and not self._is_fresh(node.value):
+            self.impure = True
         self.generic_visit(node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:

@@ -86,10 +86,11 @@ def _defaults(args: ast.arguments) -> list[ast.expr]:
 
 
 def _annotations(args: ast.arguments) -> list[ast.expr]:
-    return [arg.annotation for arg in _arguments(args) if arg.annotation is not None]
+    return [arg.annotation for arg in arguments_of(args) if arg.annotation is not None]
 
 
-def _arguments(args: ast.arguments) -> list[ast.arg]:
+def arguments_of(args: ast.arguments) -> list[ast.arg]:
+    """Return every parameter, those that take the rest last."""
     rest = [arg for arg in (args.vararg, args.kwarg) if arg is not None]
     return [*args.posonlyargs, *args.args, *args.kwonlyargs, *rest]
 
@@ -148,7 +149,7 @@ def function_names(function: FunctionNode) -> FunctionNames:
     wanted = frame.own | frame.nonlocals
     writes = (binding for inner in frame.nested for binding in _nonlocal_writes(inner))
     return FunctionNames(
-        params=tuple(arg.arg for arg in _arguments(function.args)),
+        params=tuple(arg.arg for arg in arguments_of(function.args)),
         globals=frame.globals,
         nonlocals=frame.nonlocals,
         foreign=tuple(dict.fromkeys(binding for binding in writes if binding.name in wanted)),
@@ -193,7 +194,7 @@ def _frame(scope: ScopeNode) -> _Frame:
     outer = {name for node in nodes if isinstance(node, ast.Global) for name in node.names}
     enclosing = {name for node in nodes if isinstance(node, ast.Nonlocal) for name in node.names}
     bound = bindings_among(nodes)
-    params = set[str]() if isinstance(scope, ast.ClassDef) else {arg.arg for arg in _arguments(scope.args)}
+    params = set[str]() if isinstance(scope, ast.ClassDef) else {arg.arg for arg in arguments_of(scope.args)}
     own = params | {binding.name for binding in bound}
     return _Frame(
         own=frozenset(own - outer - enclosing),

@@ -6,7 +6,8 @@ import signal
 import sys
 from typing import TYPE_CHECKING, BinaryIO
 
-from florc import matching, messages, summary
+from florc import messages, summary
+from florc.handing import carried
 from florc.notes import answering
 from florc.plans import outlook
 from florc.runtime.window import Window
@@ -59,7 +60,7 @@ def quickest(prepared: Prepared, spent: float) -> list[Window]:
 
     spent: what this one has taken to come here.
     """
-    if matching.carried(prepared.matches):
+    if carried(prepared.matches, prepared.folder):
         return []
     found: list[Window] = []
     least = outlook.seconds(prepared.plans([prepared.window], spent))

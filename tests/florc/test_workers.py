@@ -85,7 +85,8 @@ def test_auto_keeps_a_short_replay_in_one_process(recorded):
 ])  # fmt: skip
 def test_auto_takes_no_more_processes_than_make_it_quicker(monkeypatch, cores, threads, seconds, count):
     prepared: Any = SimpleNamespace(
-        matches={}, window=None, run=SimpleNamespace(threads=threads), plans=lambda parts, spent: parts
+        matches={}, folder="", window=None, run=SimpleNamespace(threads=threads),
+        plans=lambda parts, spent: parts,
     )
     monkeypatch.setattr(Local, "slots", lambda self: cores)
     monkeypatch.setattr(spreading, "windows", lambda _, number: [None] * number)

@@ -148,6 +148,8 @@ IMPURE = [
     ("end", "import sys\nsys.exit(3)"),
     ("module", "class Late:\n    value = random.random()"),
     ("module", "@register('x')\ndef late():\n    return 1"),
+    ("loop", "print(optimizer.state[model.out.weight])"),  # before the first step it would have one more key
+    ("loop", "print(len(optimizer.state[model.out.weight]['exp_avg']))"),
 ]
 
 
