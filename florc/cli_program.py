@@ -6,6 +6,7 @@ KeyboardInterrupt into its own, and the program's frames should stand near the b
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +19,17 @@ from .spread.where import LOCAL, Where
 Work = Callable[[], int]
 
 OPTIONS_FIRST = {"allow_interspersed_args": False}
-AMOUNT = click.FloatRange(min=0)
+
+
+class Amount(click.FloatRange):
+    """A number from 0 on, as click's, but NaN is none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        found = super().convert(value, param, ctx)
+        return self.fail(f"{value!r} is not a number.", param, ctx) if math.isnan(found) else found
+
+
+AMOUNT = Amount(min=0)
 
 
 def parse_workers(context: click.Context, option: click.Parameter, value: str | None) -> int | None:
@@ -98,7 +109,7 @@ def split_program(module: str | None, words: tuple[str, ...]) -> tuple[Target, t
 @click.option("--name", metavar="N", help="The run's name (else made of the time).")
 @click.option(
     "--overhead",
-    type=click.FloatRange(min=0),
+    type=AMOUNT,
     default=DEFAULT_OVERHEAD,
     metavar="X",
     help="How much longer the run may take, as a fraction (default: 1/15; 0: no checkpoints; 1: all).",

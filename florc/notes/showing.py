@@ -35,7 +35,10 @@ def show(asked: Asked) -> int:
     for line in _lines(asked, name, rows):
         click.echo(line)
     if not rows and not asked.form:
-        messages.say(f"no values in the log of {name}: programs, and added lines, note them with florc.log")
+        hint = "programs, and added lines, note them with florc.log"
+        if asked.source is not None and noted.rows:
+            hint = f"none of a {asked.source}, {len(noted.rows)} others"
+        messages.say(f"no values in the log of {name}: {hint}")
     for doubt in noted.doubts:
         messages.warning(f"not exact: {doubt}")
     return EXIT_INEXACT if noted.doubts else 0

@@ -66,6 +66,7 @@ def test_runs_alone_lists_them(ask):
         (("record", "--bogus", "train.py"), 2, ["--bogus", "florc record --help"]),
         (("record", "--overhead", "much", "train.py"), 2, ["--overhead", "much"]),
         (("record", "--overhead", "-1", "train.py"), 2, ["--overhead"]),
+        (("record", "--overhead", "nan", "train.py"), 2, ["--overhead", "not a number"]),
         (("record", "broken.py"), 1, ["broken.py:2", "SyntaxError"]),
         (("record", "zero.py"), 1, ["zero.py", "null bytes"]),
         (("record", "--name", "../out", "train.py"), 2, ["../out", "letters"]),

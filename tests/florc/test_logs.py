@@ -310,7 +310,8 @@ def test_usage(desk, tmp_path):
     )
     assert b"no run named 'no'" in desk.florc("logs", "no", code=69).err
     assert b"no runs in" in desk.florc("logs", "--store", str(tmp_path / "no"), code=69).err
-    assert b"no values in the log of one" in desk.florc("logs", "--source", "replay").err
+    told = desk.florc("logs", "--source", "replay").err
+    assert b"no values in the log of one: none of a replay, " in told and b" others" in told
 
 
 def test_under_plain_python_it_gives_its_value_back_and_loads_nothing(tmp_path):
