@@ -232,7 +232,8 @@ faults of the other, and a cost of a percent could not be seen. For the same rea
 given back, before each pair: the host of a virtual machine takes it away meanwhile. *states*: checkpoints of
 the loop that has most. *of torch.save*: bytes stored, against a torch.save of model, optimizer and scheduler
 for each checkpoint (florc's hold the gradients as well). *torch.save, CPU*: the overhead of saving these by
-hand every epoch.
+hand every epoch. A figure may lie below zero: florc keeps Python's collector from looking through what torch
+is made of, again and again, which the plain run pays for.
 
 {recording(rows)}
 {together(rows)}

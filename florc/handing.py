@@ -4,34 +4,56 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from .matching import FileMatch
-from .transforms import Added, Probe, added_statements
+from .transforms import Added, Probe, added_statements, functions_in
 
 
-def carried(matches: Mapping[str, FileMatch], folder: str) -> list[str]:
+def carried(matches: Mapping[str, FileMatch], folder: str, loops: Collection[str]) -> list[str]:
     """Bound by an added line, used by one that stands elsewhere; or what added lines call keeps something.
 
+    A function's own variables begin anew with each call: they count where one of the loops stands in it.
+
     folder: the project's, which the file ids are relative to.
+    loops: ids of those whose iterations are to part.
     """
     modules = _Modules(matches, folder)
     words = {file: _words(one) for file, one in matches.items()}
     found: set[str] = set()
     for file, probes in words.items():
-        added = modules.of(file)
+        added, lasting = modules.of(file), {0} | _around(matches[file], loops)
         for maker, _ in probes:
-            files = words if maker.inert else [file]  # what is defined here, other modules may call
+            lasts = [name for name in maker.own if name in maker.to_globals or maker.scope in lasting]
+            own = maker.own if maker.inert else frozenset(lasts)
             users = [
                 used
-                for other in files
+                for other in (words if maker.inert else [file])  # what is defined, other modules may call
                 for user, used in words[other]
-                if (other, user.region) != (file, maker.region) and not (maker.inert and user.inert)
+                if not (maker.inert and user.inert) and (other != file or _parts(maker, user, probes))
             ]
-            named = {name for name in maker.own for used in users if name in used}
+            named = {name for name in own for used in users if name in used}
             found.update(name for name in named if added.keeps(name))
     return sorted(found)
+
+
+def _parts(maker: Probe, user: Probe, probes: list[tuple[Probe, set[str]]]) -> bool:
+    """True if what one binds the other may have from an earlier iteration."""
+    if maker.region != user.region:
+        return True
+    before = [probe for probe, _ in probes if probe.region == user.region and probe.line <= user.line]
+    return user.line < maker.line and not any(maker.own & probe.own for probe in before)
+
+
+def _around(match: FileMatch, loops: Collection[str]) -> set[int]:
+    """First lines of the functions in whose text one of the loops stands."""
+    lines = [line for (line, _), block in match.match.ids.items() if block in loops]
+    return {
+        first
+        for first, last in functions_in(match.source)
+        if any(first <= line <= last for line in lines)
+    }
 
 
 def _words(one: FileMatch) -> list[tuple[Probe, set[str]]]:

@@ -114,7 +114,7 @@ def edits_of(matches: dict[str, FileMatch]) -> Edits:
             file: frozenset(one.region for one in [*found, *noting[file]] if not one.inert)
             for file, found in live.items()
         },
-        own={file: frozenset(name for one in found for name in one.own) for file, found in live.items()},
+        own={file: _own(found) for file, found in live.items()},
         noted={file: _lines(found) for file, found in noting.items()},
         unnoted=_replaced(noting),
         watched={
@@ -124,6 +124,15 @@ def edits_of(matches: dict[str, FileMatch]) -> Edits:
         everywhere=any(_is_unmarked(found) for found in matches.values()),
         around=_around(matches),
     )
+
+
+def _own(probes: list[Probe]) -> dict[int, frozenset[str]]:
+    """The probes' own names, by the first line of the function or class that they live in."""
+    found: dict[int, set[str]] = {}
+    for probe in probes:
+        for name in probe.own:
+            found.setdefault(0 if name in probe.to_globals else probe.scope, set()).add(name)
+    return {line: frozenset(names) for line, names in found.items()}
 
 
 def _lines(probes: list[Probe]) -> frozenset[int]:

@@ -130,7 +130,8 @@ def _replay(options: ReplayOptions) -> int:
     (plan,) = prepared.plans([window], clock.seconds(), options.rerun)
     first = emitter.VARIABLE not in os.environ  # of the attempts
     if first and not _is_silent(options, share):
-        messages.say(outlook.in_short([plan]) + _quicker(prepared, options, plan, clock.seconds()))
+        told = outlook.in_short([plan], plan.seconds)
+        messages.say(told + _quicker(prepared, options, plan, clock.seconds()))
     overlay = _overlay()
     try:
         one = _Replay(options, replace(prepared, window=window), overlay, share, plan, clock)
@@ -213,7 +214,9 @@ def _show(prepared: Prepared, options: ReplayOptions, clock: summary.Clock) -> i
     parts = spreading.fitting(prepared, options, clock.seconds()) or [prepared.window]
     plans = prepared.plans(parts, clock.seconds(), options.rerun)
     if options.plan_json:
-        click.echo(outlook.as_json(plans, run.run, run.script, prepared.flaws))
+        here = options.on.kind == LOCAL
+        estimate = outlook.seconds(plans, spreading.room(prepared) if here else 0)
+        click.echo(outlook.as_json(plans, estimate, run.run, run.script, prepared.flaws))
     else:
         for line in outlook.lines(plans):
             click.echo(line)
@@ -261,7 +264,8 @@ def prepare(run: runs.Run, folder: str, options: ReplayOptions, beside: Path) ->
     if edits.touch(script.in_children):  # when they run there (a loader's workers run ahead) no record tells
         edits = replace(edits, everywhere=True)
     option = _parting(options)
-    held = carried(matches, folder) if option else []
+    main = {run.block for run in script.main_loops}
+    held = carried(matches, folder, main) if option else []
     if held:
         names = ", ".join(held)
         message = f"{option}: the added lines carry something from one iteration to the next ({names})"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import marshal
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from . import atoms, process
@@ -35,12 +36,21 @@ class Isolated(NoProbe):
     """The state before a probe that may change it.
 
     Args:
-        own: names that belong to probes; what hangs on them alone is theirs.
+        own: names of the frame that belong to probes; what hangs on them alone is theirs.
+        shared: name of a module -> such names of it.
         names: recorded names of the frame that the probe may rebind.
     """
 
-    def __init__(self, project: Project, frame: Any, own: frozenset[str], names: tuple[str, ...]) -> None:
-        self._project, self._frame, self._own, self._names = project, frame, own, names
+    def __init__(
+        self,
+        project: Project,
+        frame: Any,
+        own: frozenset[str],
+        names: tuple[str, ...],
+        shared: Mapping[str, frozenset[str]],
+    ) -> None:
+        self._project, self._frame, self._names = project, frame, names
+        self._own, self._shared = own, shared
         before = frame_names(frame)
         self._allowed = self._without_own(before)
         ledger.pay_all()
@@ -57,10 +67,11 @@ class Isolated(NoProbe):
             "": frozenset(name for name in frame if name not in self._own and not name.startswith("_florc"))
         }
         for space in self._project.spaces.values():
+            own = self._shared.get(space.name, frozenset())
             found[space.name] = frozenset(
                 name
                 for name in space.names
-                if name not in self._own and not name.startswith(("_florc", "__"))
+                if name not in own and not name.startswith(("_florc", "__"))
             )
         return found
 

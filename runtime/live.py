@@ -210,6 +210,16 @@ class Bar(Kind):
             obj.n, obj.total, obj.desc = content[1:4]
 
 
+def let_bars_be() -> None:
+    """Have tqdm's bars close without a word: those of loops that were skipped are still open.
+
+    What closes them at the very end of Python finds tqdm itself taken apart, and tells of that.
+    """
+    bars = getattr(getattr(sys.modules.get("tqdm"), "tqdm", None), "_instances", ())
+    for bar in list(bars):
+        bar.disable = True
+
+
 class Machinery(Kind):
     """Processes, pools, connections: what they hold lives elsewhere too. Never written, never compared."""
 

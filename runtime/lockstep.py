@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from types import CodeType
 from typing import Any
 
 from .output import renumbered
@@ -36,7 +37,8 @@ class Edits:
         spans: file id -> line that probes share with recorded statements -> where on it (and on lines around
             it) the probes stand: first and last place, each a line and a column.
         regions: file id -> recorded regions that hold probes.
-        own: file id -> names that belong to the probes.
+        own: file id -> first line of a function or class of the edited file (0: the module) -> names in it
+            that belong to the probes.
         watched: file id -> first and last line of what an added profiler or timer looks at: it has to run.
         everywhere: probes stand where the record could not mark what ran: they may run anywhere.
         around: loops (block ids) in whose text probes stand.
@@ -47,12 +49,21 @@ class Edits:
     probes: dict[str, frozenset[int]] = field(default_factory=dict)
     spans: dict[str, dict[int, tuple[Span, ...]]] = field(default_factory=dict)
     regions: dict[str, frozenset[int]] = field(default_factory=dict)
-    own: dict[str, frozenset[str]] = field(default_factory=dict)
+    own: dict[str, dict[int, frozenset[str]]] = field(default_factory=dict)
     noted: dict[str, frozenset[int]] = field(default_factory=dict)
     unnoted: frozenset[tuple[str, int]] = frozenset()
     watched: dict[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     everywhere: bool = False
     around: frozenset[str] = frozenset()
+
+    def own_of(self, file: str, code: CodeType) -> frozenset[str]:
+        """The probes' own names that this code of a file binds, or takes from the functions around it."""
+        scopes = self.own.get(file)
+        if scopes is None:
+            return frozenset()
+        line = 0 if code.co_name == "<module>" else code.co_firstlineno
+        around = frozenset().union(*scopes.values()).intersection(code.co_freevars)
+        return scopes.get(line, frozenset()) | around
 
     def touch(self, hits: Hits | None) -> bool:
         """True if a probe may have run in what has these hits; unknown hits count as yes."""

@@ -25,6 +25,7 @@ class Project:
 
     def __init__(self) -> None:
         self.spaces: dict[str, Namespace] = {}
+        self.module_files: dict[str, str] = {}  # name of a module with a namespace -> file id
         self.files: dict[str, str] = {}  # code file name -> file id
         self.paths: dict[str, str] = {}  # file id -> code file name
         self.marks: dict[str, bytearray] = {}  # file id -> one byte a region
@@ -45,6 +46,7 @@ class Project:
         self.binds.update(binds or {})
         if namespace is not None:
             self.spaces[name] = Namespace(name, namespace)
+            self.module_files[name] = file
 
     def is_project(self, module: str) -> bool:
         return module in self.spaces or module == "__mp_main__"

@@ -86,7 +86,7 @@ class ReplayLoop(OpenLoop):
 
     def bind(self, values: dict[str, Any]) -> None:
         """As always, but the probes' own names keep what they hold."""
-        own = self.replayer.own.intersection(self.names)
+        own = self.replayer.own_of(self.frame).intersection(self.names) if self.frame is not None else ()
         if own:
             now = self.locals()
             values = {**values, **{name: now[name] for name in own if name in now}}

@@ -34,7 +34,6 @@ class Replayer(Follower):
         super().__init__(script, edits, wish, emit)
         self.blobs = blobs
         self.route = Route(script, edits, wish.window, wish.scratch, self._trusts)
-        self.own: frozenset[str] = frozenset().union(*edits.own.values())
         self.on_jump: Callable[[int], None] = lambda position: None
         self.is_elsewhere: Callable[[], bool] = lambda: False
         self.on_iteration: Callable[[int, int], None] = lambda loop, iteration: None
@@ -504,7 +503,14 @@ class Replayer(Follower):
     # -- probes ---------------------------------------------------------------------------
     def probe(self, where: str, names: tuple[str, ...], frame: Any) -> NoProbe:
         """Before a probe that may change what it observes."""
-        return ProbeGuard(self, where, Isolated(self.project, frame, self.own, names))
+        files = self.project.module_files
+        shared = {name: self.edits.own.get(file, {}).get(0, frozenset()) for name, file in files.items()}
+        return ProbeGuard(self, where, Isolated(self.project, frame, self.own_of(frame), names, shared))
+
+    def own_of(self, frame: Any) -> frozenset[str]:
+        """The names of a frame that belong to probes."""
+        file = self.project.files.get(frame.f_code.co_filename)
+        return frozenset() if file is None else self.edits.own_of(file, frame.f_code)
 
     def probed(self, where: str, isolated: Isolated) -> None:
         """After it: put back what it changed."""

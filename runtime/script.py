@@ -81,7 +81,7 @@ class Script:
     in_children: Hits = field(default_factory=dict)  # regions that ran in forked children
     muted: dict[str, int] = field(default_factory=dict)  # block id -> position from which it is not followed
     stopped: str = ""                                      # why recording stopped before the program did
-    interrupted: bool = True  # killed, or ended by Ctrl-C
+    interrupted: bool = True  # killed, or ended by Ctrl-C or for want of a reader
     exit_code: int | None = None  # None: killed
     figures: Figures | None = None  # None: killed, or recorded by an earlier version
     ran: Hits | None = None  # all that ran; None: not known, or other processes ran a part of it

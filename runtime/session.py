@@ -27,6 +27,7 @@ from .behind import looks_behind
 from .cells import RecordedCells
 from .children import SPAWNING, VALUES_LOST
 from .clocks import Clocks, reader
+from .debugging import Debugging
 from .emitter import Emitter, restart
 from .entropy import Entropy
 from .errors import NeedsExecution, NoReader, ReplayDone
@@ -36,6 +37,7 @@ from .guards import INERT, Guard
 from .handlers import Handlers
 from .imports import Watcher
 from .isolation import NoProbe
+from .live import let_bars_be
 from .lockstep import Edits
 from .output import Tap, streams
 from .owed import ledger
@@ -51,6 +53,8 @@ FILE_LIMIT = 64 << 20  # bytes of one file kept: a prior content, or one that th
 EXIT_INEXACT = 65
 # audit events of processes that may write to the standard streams
 STARTERS = ("subprocess.Popen", "os.system", "os.posix_spawn", "os.spawn")
+# what ends a program from outside: where, no replay can tell by running it
+FROM_OUTSIDE = (KeyboardInterrupt, BrokenPipeError)
 ENDS: tuple[type[BaseException], ...] = (ReplayDone, Restart, NeedsExecution)
 
 
@@ -272,6 +276,7 @@ class _Replaying(_Session):
     def __init__(self, run: Replayer, files: Any) -> None:
         super().__init__(run, files)
         self.signals = Signals(at_once=(signal.default_int_handler,))
+        self.debugging = Debugging(lambda: run.showing)  # before the streams are tapped
 
     def write(self, tap: Tap, number: int, text: str) -> Any:
         if getattr(tap.stream, "closed", False):
@@ -287,6 +292,7 @@ class _Replaying(_Session):
     ) -> None:
         super().start(read_clock, seeds)
         self.signals.install()
+        self.debugging.install()
         self._ends = {"os.exec": self._on_exec}
         files_audit.also(self._ends)
 
@@ -294,6 +300,8 @@ class _Replaying(_Session):
         files_audit.silence(self._ends)
         super().stop()
         self.signals.uninstall()
+        self.debugging.uninstall()
+        let_bars_be()
 
     def _on_exec(self, _: tuple[Any, ...]) -> None:
         """What another program does in the place of this one is neither recorded nor held off from files."""
@@ -528,7 +536,7 @@ def _finish(code: int, error: BaseException | None) -> int:
         error = late
     session.run.project.outlive()
     if isinstance(session, _Recording):
-        session.run.finish(code, isinstance(error, KeyboardInterrupt))
+        session.run.finish(code, isinstance(error, FROM_OUTSIDE))
         return code
     assert isinstance(session, _Replaying) and _config is not None and _emitter is not None
     return _finish_replay(session, code, error)

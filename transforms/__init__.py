@@ -32,7 +32,7 @@ from .code import full_text, to_code
 from .decide import last_showing, may_show
 from .effects import loop_effects
 from .explain import explain, explain_data
-from .handed import Added, added_statements
+from .handed import Added, added_statements, functions_in
 from .instrument import Instrumented, instrument
 from .match import match
 from .plan import MODULE_REGION, LoopPlan, Plan, Region
@@ -54,6 +54,7 @@ __all__ = [
     "added_statements",
     "explain",
     "explain_data",
+    "functions_in",
     "full_text",
     "instrument",
     "last_showing",

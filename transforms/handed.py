@@ -16,7 +16,7 @@ from .look import HARMLESS_DECORATORS
 from .names import arguments_of
 from .probes import Probe
 from .recorded import names_in
-from .statements import DEFINITIONS, FUNCTIONS, access_path, first_line
+from .statements import DEFINITIONS, FUNCTIONS, access_path, first_line, last_line
 
 IMPORTS = (ast.Import, ast.ImportFrom)
 _KEEPING_DECORATORS = frozenset({"cache", "lru_cache"})
@@ -47,6 +47,12 @@ def added_statements(source: bytes, probes: Sequence[Probe]) -> list[ast.stmt]:
             elif not isinstance(child, ast.expr):
                 waiting.append(child)
     return found
+
+
+def functions_in(source: bytes) -> list[tuple[int, int]]:
+    """First and last line of every function, decorators included."""
+    functions = [node for node in ast.walk(ast.parse(source)) if isinstance(node, FUNCTIONS)]
+    return [(first_line(node), last_line(node)) for node in functions]
 
 
 def nowhere(name: str, level: int) -> Added | None:

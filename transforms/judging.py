@@ -109,6 +109,7 @@ class Court:
         if verdict.why:
             return self._change(finding, verdict.why)
         old, new = finding.step.old[0] if kind != "added" else None, finding.step.new
+        scope = finding.place.scope
         return Probe(
             line=span[0],
             end_line=span[1],
@@ -120,6 +121,8 @@ class Court:
             recorded=verdict.recorded,
             pure=verdict.pure,
             inert=verdict.inert,
+            scope=first_line(scope.new_node) if isinstance(scope.new_node, DEFINITIONS) else 0,
+            to_globals=verdict.own.intersection(self.around.own.globals.get(scope.node, ())),
             when=self._when(new) if kind == "added" and new is not None else None,
             columns=(new.col_offset, new.end_col_offset or 0) if new is not None else (0, 0),
         )

@@ -17,9 +17,10 @@ from .knowledge import Facts, is_pure_call, looks_like_iterator, takes_in_keys
 from .knowledge_tables import ITERATING_BUILTINS
 from .lasting import SENDING, lasting_why
 from .members import member_why
+from .names import arguments_of
 from .own import FRESH, Own, Scope, is_fresh_local, sources_in
 from .recorded import COMPREHENSIONS, Names, bound_by, inside_parts, names_of, outside_parts
-from .statements import access_path
+from .statements import FUNCTIONS, access_path
 
 HARMLESS_DECORATORS = frozenset(
     {
@@ -274,6 +275,8 @@ class Look(ast.NodeVisitor):
             return
         if self._is_framed(path[0]):
             self.impure |= not self._is_fresh(target)
+            if self._is_instance(path[0]):
+                self.whys.append(f"changes `{ast.unparse(whole)}`, which belongs to the recorded program")
             return
         holding = self.around.own.holding(path[0], self.scope)
         if holding.kind == "part":
@@ -287,6 +290,15 @@ class Look(ast.NodeVisitor):
             )
         elif holding is not FRESH or len(path) > 1:
             self.impure = True
+
+    def _is_instance(self, name: str) -> bool:
+        """Tell whether this is the first parameter of a method that is added to a recorded class."""
+        method = self.frames[0].node
+        if not self.scope.is_class or not isinstance(method, FUNCTIONS):
+            return False
+        static = any(access_path(decorator) == ("staticmethod",) for decorator in method.decorator_list)
+        parameters = arguments_of(method.args)
+        return bool(parameters) and parameters[0].arg == name and not static
 
     def _is_framed(self, name: str) -> bool:
         return any(name in frame.names.local for frame in self.frames)

@@ -5,10 +5,7 @@ from __future__ import annotations
 import ast
 
 from .own import Scope
-from .statements import access_path
-
-PLAIN_BASES = frozenset({"object", "Module"})
-"""Bases that do not look through a class's attributes (an Enum or a NamedTuple does)."""
+from .statements import FUNCTIONS, access_path
 
 MODULE_HOOKS = frozenset({"forward", "extra_repr"})
 """Methods torch.nn.Module calls without the program naming them."""
@@ -19,15 +16,10 @@ def member_why(name: str, statement: ast.stmt, scope: Scope) -> str:
     assert isinstance(scope.node, ast.ClassDef)
     cls = scope.node
     bases = [access_path(base) for base in cls.bases]
-    plain = (
-        not cls.decorator_list
-        and not cls.keywords
-        and all(base and base[-1] in PLAIN_BASES for base in bases)
-    )
     if name.startswith("__") and name.endswith("__"):
         return f"adds `{name}` to class `{cls.name}`, which Python itself looks up"
-    if not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)) and not plain:
-        return f"adds `{name}` to class `{cls.name}`, which may count it among its fields"
+    if not isinstance(statement, FUNCTIONS):
+        return f"adds `{name}` to class `{cls.name}`, whose attributes are put back as recorded"
     if bases and name in MODULE_HOOKS:
         return f"adds `{name}` to class `{cls.name}`, whose base class calls it"
     module = scope.module.node

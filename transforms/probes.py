@@ -24,7 +24,7 @@ class Probe:
     text: str
     """Its first source line, stripped."""
     own: frozenset[str]
-    """Names it binds that are the probes' own."""
+    """Names it binds that are the probes' own: in the scope that it stands in."""
     recorded: frozenset[str]
     """Names it binds that the recorded program of that scope uses too (only where ``isolating``)."""
     pure: bool
@@ -35,6 +35,10 @@ class Probe:
     """Of an ``if`` what must hold for it to show anything, where that can be told."""
     wraps: bool = False
     """It is the header of a ``with`` that has recorded statements inside."""
+    scope: int = 0
+    """First line of the function or class that it stands in, in the edited file; 0: in none."""
+    to_globals: frozenset[str] = frozenset()
+    """Those of its own names that it binds in the module, by a ``global``."""
     columns: tuple[int, int] = (0, 0)
     """Where it begins in its first line, and ends in its last; in bytes of UTF-8."""
     watches: int = 0

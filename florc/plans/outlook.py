@@ -20,7 +20,7 @@ _ENDS = {
 }
 
 
-def in_short(plans: Sequence[Plan]) -> str:
+def in_short(plans: Sequence[Plan], estimate: float) -> str:
     """One line: what becomes of the iterations, and how long it takes."""
     counts = {action: sum(plan.count(action) for plan in plans) for action in ("execute", "restore", "skip")}
     told = [
@@ -32,14 +32,20 @@ def in_short(plans: Sequence[Plan]) -> str:
         )
         if count
     ]
-    what = f"iterations: {', '.join(told)}" if told else "no main loop: the program simply runs again"
+    loops = len({loop.block for plan in plans for loop in plan.loops})
+    of = f" of {loops} loops" if loops > 1 else ""
+    what = f"iterations{of}: {', '.join(told)}" if told else "no main loop: the program simply runs again"
     by = f", by {len(plans)} workers" if len(plans) > 1 else ""
-    return f"plan: {what}{by}; about {units.duration(seconds(plans))}"
+    return f"plan: {what}{by}; about {units.duration(estimate)}"
 
 
-def seconds(plans: Sequence[Plan]) -> float:
-    """What the longest of the shares takes."""
-    return max(plan.seconds for plan in plans)
+def seconds(plans: Sequence[Plan], room: int = 0) -> float:
+    """What the longest of the shares takes, or all of them where they have to take turns.
+
+    room: so many run at the same time; 0: all of them.
+    """
+    longest = max(plan.seconds for plan in plans)
+    return max(longest, sum(plan.seconds for plan in plans) / room) if room else longest
 
 
 def lines(plans: Sequence[Plan]) -> Iterator[str]:
@@ -109,10 +115,10 @@ def _reckoned(plan: Plan) -> str:
 
 
 # -- for programs ---------------------------------------------------------------------------
-def as_json(plans: Sequence[Plan], run: str, script: str, flaws: Sequence[str]) -> str:
+def as_json(plans: Sequence[Plan], estimate: float, run: str, script: str, flaws: Sequence[str]) -> str:
     """One object; docs/replay.md tells its keys."""
     shares = [_plain(plan) for plan in plans]
-    whole = {"run": run, "script": script, "estimate": round(seconds(plans), 4), "flaws": list(flaws)}
+    whole = {"run": run, "script": script, "estimate": round(estimate, 4), "flaws": list(flaws)}
     return json.dumps({**whole, **(shares[0] if len(shares) == 1 else {"workers": shares})})
 
 

@@ -60,21 +60,27 @@ def quickest(prepared: Prepared, spent: float) -> list[Window]:
 
     spent: what this one has taken to come here.
     """
-    if carried(prepared.matches, prepared.folder):
+    main = {run.block for run in prepared.script.main_loops}
+    if carried(prepared.matches, prepared.folder, main):
         return []
     found: list[Window] = []
     least = outlook.seconds(prepared.plans([prepared.window], spent))
-    for count in _counts(Local().slots() // (prepared.run.threads or 1)):
+    for count in _counts(room(prepared)):
         parts = windows(prepared, count)
         if parts and (seconds := outlook.seconds(prepared.plans(parts, spent))) < (1 - WORTH) * least:
             found, least = parts, seconds
     return found
 
 
-def _counts(room: int) -> list[int]:
+def room(prepared: Prepared, place: Place | None = None) -> int:
+    """How many processes with as many threads as the run had a place (this machine) has cores for."""
+    return max((place or Local()).slots() // (prepared.run.threads or 1), 1)
+
+
+def _counts(most: int) -> list[int]:
     """Numbers of processes to be looked at: to plan with each of them would take its time."""
-    doubled = [2**power for power in range(1, room.bit_length())]
-    return sorted({*doubled, room}) if room > 1 else []
+    doubled = [2**power for power in range(1, most.bit_length())]
+    return sorted({*doubled, most}) if most > 1 else []
 
 
 def windows(prepared: Prepared, count: int) -> list[Window]:
@@ -101,9 +107,9 @@ def _run(
 ) -> int:
     """Let the workers replay; the exit code."""
     plans = prepared.plans(parts, clock.seconds())
-    estimate = outlook.seconds(plans)
+    estimate = outlook.seconds(plans, room(prepared, place))
     if not options.quiet:
-        messages.say(outlook.in_short(plans))
+        messages.say(outlook.in_short(plans, estimate))
     done = workers.each(_tasks(parts, prepared), place, set(), out)
     merged = done.merged()
     if options.summary is not None and merged:

@@ -82,3 +82,67 @@ def test_iterations_alone_are_given_where_they_keep_nothing(recorded):
     wanted = python(recorded, "train.py").out.splitlines()
     done = florc(recorded, "replay", "--at", "2", "train.py")
     assert (done.code, done.out.splitlines()) == (0, wanted[4:6])
+
+
+IN_FUNCTION = """\
+import torch
+
+torch.manual_seed(0)
+weight = torch.zeros(3, requires_grad=True)
+optimizer = torch.optim.SGD([weight], 0.1)
+
+def train(steps):
+    for step in range(steps):
+        optimizer.zero_grad()
+        ((weight - torch.randn(3)) ** 2).sum().backward()
+        optimizer.step()
+
+def main():
+    for epoch in range(4):
+        train(5)
+        print(epoch, weight.norm().item())
+
+main()
+"""
+
+
+@pytest.fixture(scope="module")
+def in_function(tmp_path_factory):
+    folder = lay(tmp_path_factory.mktemp("function"), {"train.py": IN_FUNCTION})
+    assert florc(folder, "record", "-q", "--overhead", "1", "train.py").code == 0
+    return folder
+
+
+def test_what_a_call_collects_it_collects_anew(in_function):
+    text = IN_FUNCTION.replace("    for step", "    norms = []\n    for step")
+    text = text.replace("        optimizer.step()\n", """\
+        optimizer.step()
+        norms.append(weight.grad.norm().item())
+    print("mean", sum(norms) / len(norms), max(norms))
+""")
+    lay(in_function, {"train.py": text})
+    wanted = python(in_function, "train.py").out.splitlines()
+    done = florc(in_function, "replay", "--at", "2", "train.py")
+    assert (done.code, done.out.splitlines()) == (0, wanted[4:6])
+
+
+BETWEEN = {
+    "before the loop": (
+        "    for epoch", "    norms = []\n    for epoch", "        norms.append(1)\n", "norms"
+    ),
+    "the iteration before": (
+        "        train(5)\n",
+        "        if epoch:\n            print(weight - last)\n        train(5)\n",
+        "        last = weight.detach().clone()\n", "last",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("where", "first", "then", "name"), BETWEEN.values(), ids=BETWEEN)
+def test_what_the_function_around_the_main_loop_keeps_is_told(in_function, where, first, then, name):
+    text = IN_FUNCTION.replace(where, first).replace("        print(epoch", f"{then}        print(epoch")
+    lay(in_function, {"train.py": text})
+    assert florc(in_function, "replay", "train.py").out == python(in_function, "train.py").out
+    done = florc(in_function, "replay", "--at", "2", "train.py")
+    assert (done.code, done.out) == (2, "")
+    assert f"carry something from one iteration to the next ({name})" in done.err

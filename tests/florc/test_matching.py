@@ -157,7 +157,7 @@ def test_definitions_and_imports_touch_nothing_but_are_probe_lines(tmp_path):
     told = edits(tmp_path, ("train.py", "best = 9\n", "import math\ndef show(v):\n    print(v)\nbest = 9\n"))
     assert told.probes["train.py"] == {7, 8, 9}
     assert not told.regions["train.py"]
-    assert told.own["train.py"] == {"math", "show"}
+    assert told.own["train.py"] == {0: {"math", "show"}}
 
 
 def test_names_of_probes_are_theirs(tmp_path):
@@ -169,7 +169,7 @@ def test_names_of_probes_are_theirs(tmp_path):
             "        loss = step(x)\n        twice = 2 * loss\n        print(twice)\n",
         ),
     )
-    assert told.own["train.py"] == {"twice"}
+    assert told.own["train.py"] == {0: {"twice"}}
 
 
 def test_only_recorded_guards_are_guards_again(tmp_path):

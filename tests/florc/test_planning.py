@@ -185,7 +185,8 @@ def test_a_run_of_an_earlier_version_is_reckoned_by_its_blocks():
 def test_a_run_without_a_main_loop_takes_as_long_as_it_did():
     found = plan(script())
     assert (found.loops, found.setup) == ((), 50.0)
-    assert outlook.in_short([found]) == "plan: no main loop: the program simply runs again; about 50 s"
+    words = "plan: no main loop: the program simply runs again; about 50 s"
+    assert outlook.in_short([found], found.seconds) == words
 
 
 # -- how it is shown ---------------------------------------------------------------------------------------
@@ -194,8 +195,17 @@ def test_a_run_without_a_main_loop_takes_as_long_as_it_did():
 def test_the_line_before_a_replay_counts_iterations():
     found = plan(script(loop("b cb cB cb")), start=1.0)
     about = f"about {round(found.seconds)} s"
-    assert outlook.in_short([found]) == f"plan: iterations: 1 executed, 3 skipped; {about}"
-    assert outlook.in_short([found, found]) == f"plan: iterations: 2 executed, by 2 workers; {about}"
+    assert outlook.in_short([found], found.seconds) == f"plan: iterations: 1 executed, 3 skipped; {about}"
+    two = plan(script(loop("b cb cB cb"), loop("cb cb", block="train.py::for#1")), start=1.0)
+    assert outlook.in_short([two], 9.0).startswith("plan: iterations of 2 loops: 1 executed, ")
+    by_two = outlook.in_short([found, found], found.seconds)
+    assert by_two == f"plan: iterations: 2 executed, by 2 workers; {about}"
+
+
+def test_workers_for_which_there_is_no_room_take_turns():
+    found = plan(script(loop("b cb cB cb")), start=1.0)
+    assert outlook.seconds([found] * 4, 4) == outlook.seconds([found] * 4) == found.seconds
+    assert outlook.seconds([found] * 4, 2) == 2 * found.seconds
 
 
 def test_the_table_of_a_long_run_stays_short():
@@ -210,7 +220,7 @@ def test_the_table_of_a_long_run_stays_short():
 
 def test_the_json_has_every_stretch():
     found = plan(script(loop("b cb cB cb")))
-    told_ = json.loads(outlook.as_json([found], "one", "train.py", []))
+    told_ = json.loads(outlook.as_json([found], found.seconds, "one", "train.py", []))
     assert {"run", "script", "estimate", "flaws", "main_loops", "stops", "seconds"} == told_.keys()
     (only,) = told_["main_loops"]
     assert (only["id"], only["iterations"], only["end"]) == (MAIN, 4, "restored")

@@ -27,7 +27,7 @@ def world(setup: str, *own: str) -> tuple[dict[str, Any], Callable[[str], list[s
     project.add(MODULE, "m.py", "/m.py", names)
 
     def probe(text: str) -> list[str]:
-        isolated = Isolated(project, frame, frozenset(own), ())
+        isolated = Isolated(project, frame, frozenset(own), (), {MODULE: frozenset(own)})
         exec(text, names)
         return isolated.restore()
 
@@ -193,7 +193,7 @@ def test_names_of_a_function_are_handed_back_by_value():
 
     def program() -> tuple[Any, ...]:
         best, log = 3, [1]
-        isolated = Isolated(project, sys._getframe(), frozenset(), ("best", "late", "log"))
+        isolated = Isolated(project, sys._getframe(), frozenset(), ("best", "late", "log"), {})
         best, log[0] = 4, best
         late = 5
         assert isolated.restore() == ["best", "late", "log"]
@@ -218,7 +218,7 @@ ASSIGNED = {
 @pytest.mark.parametrize(("before", "assigned", "named"), ASSIGNED.values(), ids=ASSIGNED)
 def test_a_name_of_a_function_is_named_where_it_is_bound_to_something_else(before, assigned, named):
     x = eval(before)
-    isolated = Isolated(Project(), sys._getframe(), frozenset(), ("x",))
+    isolated = Isolated(Project(), sys._getframe(), frozenset(), ("x",), {})
     x = eval(assigned)
     assert isolated.restore() == named, x
 

@@ -239,6 +239,8 @@ CHANGES = [
     ("class", "def forward(self, x):\n    return x", "assigns `forward`"),
     ("class", "def out(self, x):\n    return x", "adds `out` to class `Net`"),
     ("class", "def __call__(self, x):\n    return x", "adds `__call__` to class `Net`"),
+    ("class", "seen = []", "adds `seen` to class `Net`"),
+    ("class", "def count(self):\n    self.calls = getattr(self, 'calls', 0) + 1", "changes `self.calls`"),
     ("end", "global best\nprint(best)", "declares `best`"),
 ]  # fmt: skip
 
