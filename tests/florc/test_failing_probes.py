@@ -96,3 +96,19 @@ def test_a_replay_whose_reader_has_gone_ends_without_a_word(recorded, way):
         assert replay.stdout.read(1)
         replay.stdout.close()
         assert (replay.stderr.read(), replay.wait(TIMEOUT_S)) == (b"", 1)
+
+
+def test_a_run_whose_reader_had_gone_is_replayed_up_to_there(tmp_path):
+    text = "for epoch in range(400):\n    total = epoch * 2\n    print('epoch', epoch, 'x' * 1000, flush=True)\n"
+    lay(tmp_path, {"train.py": text})
+    words = (sys.executable, "-m", "florc", "record", "-q", "train.py")
+    with subprocess.Popen(words, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL) as record:  # fmt: skip
+        assert record.stdout is not None and record.stdout.readline()
+        record.stdout.close()
+        assert record.wait(TIMEOUT_S) == 1
+    lay(tmp_path, {"train.py": text.replace("    print", "    print('look', total)\n    print")})
+    done = florc(tmp_path, "replay", "train.py")
+    assert done.code == 1
+    assert done.out.startswith("look 0\nepoch 0 xxx") and "look 399" not in done.out
+    assert "not exact" not in done.err and "the recorded run was interrupted" in done.err
