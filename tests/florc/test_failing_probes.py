@@ -99,7 +99,7 @@ def test_a_replay_whose_reader_has_gone_ends_without_a_word(recorded, way):
 
 
 def test_a_run_whose_reader_had_gone_is_replayed_up_to_there(tmp_path):
-    text = "for epoch in range(400):\n    total = epoch * 2\n    print('epoch', epoch, 'x' * 1000, flush=True)\n"
+    text = "for epoch in range(400):\n    total = epoch\n    print('epoch', epoch, 'x' * 9**4, flush=True)\n"
     lay(tmp_path, {"train.py": text})
     words = (sys.executable, "-m", "florc", "record", "-q", "train.py")
     with subprocess.Popen(words, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE,
