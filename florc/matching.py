@@ -100,7 +100,7 @@ def edits_of(matches: dict[str, FileMatch]) -> Edits:
     probes = {file: found.match.probes for file, found in matches.items()}
     noting = {file: [one for one in found if one.kind == "noted"] for file, found in probes.items()}
     changed = {file: [one for one in found if one.kind != "noted"] for file, found in probes.items()}
-    live = {file: [one for one in found if one.kind != "removed"] for file, found in changed.items()}
+    standing = {file: [one for one in found if one.kind != "removed"] for file, found in changed.items()}
     for file, found in matches.items():
         _refuse_shared_lines(file, found)
     return Edits(
@@ -108,25 +108,30 @@ def edits_of(matches: dict[str, FileMatch]) -> Edits:
             (file, old): new for file, found in matches.items() for old, new in found.match.lines.items()
         },
         dropped=_replaced(changed),
-        probes={file: _lines(found) for file, found in live.items()},
-        spans={file: _spans(matches[file].match.lines, found) for file, found in live.items()},
+        probes={file: _lines(found) for file, found in standing.items()},
+        spans={file: _spans(matches[file].match.lines, found) for file, found in standing.items()},
         regions={
             file: frozenset(one.region for one in [*found, *noting[file]] if not one.inert)
-            for file, found in live.items()
+            for file, found in standing.items()
         },
-        own={file: _own(found) for file, found in live.items()},
+        own={file: own_names(found) for file, found in standing.items()},
         noted={file: _lines(found) for file, found in noting.items()},
         unnoted=_replaced(noting),
         watched={
             file: tuple((one.line, one.watches) for one in found if one.watches)
-            for file, found in live.items()
+            for file, found in standing.items()
         },
         everywhere=any(_is_unmarked(found) for found in matches.values()),
         around=_around(matches),
     )
 
 
-def _own(probes: list[Probe]) -> dict[int, frozenset[str]]:
+def live(match: FileMatch) -> list[Probe]:
+    """The probes that stand in the edited file."""
+    return [probe for probe in match.match.probes if probe.kind != "removed"]
+
+
+def own_names(probes: list[Probe]) -> dict[int, frozenset[str]]:
     """The probes' own names, by the first line of the function or class that they live in."""
     found: dict[int, set[str]] = {}
     for probe in probes:

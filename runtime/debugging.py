@@ -19,10 +19,11 @@ class Debugging:
 
     Args:
         wanted: asked at each breakpoint whether what happens now was asked for.
+        unread: what to raise when nobody reads the output any more.
     """
 
-    def __init__(self, wanted: Callable[[], bool]) -> None:
-        self._wanted = wanted
+    def __init__(self, wanted: Callable[[], bool], unread: Callable[[], BaseException]) -> None:
+        self._wanted, self._unread = wanted, unread
         self._patches = Patches()
         self._write = sys.stdout.write if sys.stdout is not None else None
 
@@ -42,10 +43,23 @@ class Debugging:
         if not self._wanted() or self._write is None:
             return
         # what it writes is not the program's, at whatever line that stands
-        out: Any = SimpleNamespace(write=self._write, flush=sys.stdout.flush, encoding=sys.stdout.encoding)
+        out: Any = SimpleNamespace(write=self._out, flush=self._flush, encoding=sys.stdout.encoding)
         debugger, frame = pdb.Pdb(stdout=out, skip=SKIPPED), sys._getframe(1)
         debugger.use_rawinput = sys.stdin.isatty()  # keys for editing, which Pdb leaves to its own stdout
         if header is not None:
             debugger.message(header)
         debugger.set_trace(frame)
         debugger.set_next(frame)  # the very next step would be into what puts back what the line has changed
+
+    def _out(self, text: str) -> None:
+        assert self._write is not None
+        try:
+            self._write(text)
+        except BrokenPipeError:
+            raise self._unread() from None
+
+    def _flush(self) -> None:
+        try:
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise self._unread() from None

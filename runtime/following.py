@@ -218,7 +218,11 @@ class Follower:
             try:
                 self._emit(fd, text)
             except BrokenPipeError:
-                raise self._stop(NoReader()) from None
+                raise self.unread() from None
+
+    def unread(self) -> BaseException:
+        """Nobody reads the output any more: what ends the replay."""
+        return self._stop(NoReader())
 
     def clock(self, name: str, value: Any, frame: Any) -> Any:
         """The recorded reading of a clock, where the recorded run read it too."""

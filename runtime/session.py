@@ -276,7 +276,7 @@ class _Replaying(_Session):
     def __init__(self, run: Replayer, files: Any) -> None:
         super().__init__(run, files)
         self.signals = Signals(at_once=(signal.default_int_handler,))
-        self.debugging = Debugging(lambda: run.showing)  # before the streams are tapped
+        self.debugging = Debugging(lambda: run.showing, run.unread)  # before the streams are tapped
 
     def write(self, tap: Tap, number: int, text: str) -> Any:
         if getattr(tap.stream, "closed", False):

@@ -23,16 +23,18 @@ What a loop may change, for ``explain`` and for the isolation of probes:
 The recorded source against the edited one (``match.py`` is the door):
     statements.py, align.py, pairing.py   which statement is which
     judging.py, observe.py and their kin  what an added statement may do
-    handed.py                             what added functions and modules keep from use to use
+    between.py, handed.py                 what added lines have from an earlier iteration; what added
+                                          functions and modules keep from use to use
     when.py, decide.py                    when an added `if` shows anything; whether it does for given values
     probes.py                             Probe, Change, Match: what was found
 """
 
+from .between import reads_of
 from .code import full_text, to_code
 from .decide import last_showing, may_show
 from .effects import loop_effects
 from .explain import explain, explain_data
-from .handed import Added, added_statements, functions_in
+from .handed import Added, added_statements
 from .instrument import Instrumented, instrument
 from .match import match
 from .plan import MODULE_REGION, LoopPlan, Plan, Region
@@ -54,12 +56,12 @@ __all__ = [
     "added_statements",
     "explain",
     "explain_data",
-    "functions_in",
     "full_text",
     "instrument",
     "last_showing",
     "loop_effects",
     "match",
     "may_show",
+    "reads_of",
     "to_code",
 ]

@@ -16,12 +16,13 @@ from .look import HARMLESS_DECORATORS
 from .names import arguments_of
 from .probes import Probe
 from .recorded import names_in
-from .statements import DEFINITIONS, FUNCTIONS, access_path, first_line, last_line
+from .statements import DEFINITIONS, FUNCTIONS, access_path, first_line
 
 IMPORTS = (ast.Import, ast.ImportFrom)
 _KEEPING_DECORATORS = frozenset({"cache", "lru_cache"})
 """What they are put on prints the first time alone."""
-_KEEPING_CALLS = frozenset({"setattr", "delattr", "globals", "exec", "eval"})
+_KEEPING_CALLS = frozenset({"setattr", "delattr", "globals", "vars", "exec", "eval"})
+_ALL_ATTRIBUTES = frozenset({"__dict__", "__defaults__", "__kwdefaults__", "__closure__", "__globals__"})
 _READING_CALLS = frozenset(
     "len sum min max sorted enumerate zip range print list tuple set dict str repr any all isinstance".split()
 )
@@ -49,12 +50,6 @@ def added_statements(source: bytes, probes: Sequence[Probe]) -> list[ast.stmt]:
     return found
 
 
-def functions_in(source: bytes) -> list[tuple[int, int]]:
-    """First and last line of every function, decorators included."""
-    functions = [node for node in ast.walk(ast.parse(source)) if isinstance(node, FUNCTIONS)]
-    return [(first_line(node), last_line(node)) for node in functions]
-
-
 def nowhere(name: str, level: int) -> Added | None:
     """Find no module."""
     return None
@@ -71,14 +66,19 @@ class Added:
 
     def __post_init__(self) -> None:
         for node in self.statements:
-            kept = self._definitions if isinstance(node, (*DEFINITIONS, *IMPORTS)) else self._bindings
+            defines = isinstance(node, (*DEFINITIONS, *IMPORTS)) or _lambda_of(node) is not None
+            kept = self._definitions if defines else self._bindings
             for name in names_in([node]).bound:
                 kept.setdefault(name, []).append(node)
 
-    @property
-    def definitions(self) -> frozenset[str]:
-        """The names that are defined or imported."""
-        return frozenset(self._definitions)
+    def is_defined(self, name: str) -> bool:
+        """Tell whether a name is only ever defined or imported."""
+        return name in self._definitions and name not in self._bindings
+
+    def is_function(self, name: str) -> bool:
+        """Tell whether a name stands for a function; its attributes are kept."""
+        nodes = self._definitions.get(name, [])
+        return any(isinstance(node, FUNCTIONS) or _lambda_of(node) is not None for node in nodes)
 
     def keeps(self, name: str, seen: frozenset[str] = frozenset()) -> bool:
         """Tell whether what this name stands for may keep something."""
@@ -94,6 +94,11 @@ class Added:
             return self._function_keeps(node, seen)
         if isinstance(node, ast.ClassDef):
             return self._class_keeps(node, seen)
+        value = _lambda_of(node)
+        if value is not None:
+            names = names_in([value])
+            plain = all(map(self._is_immutable, _defaults(value.args)))
+            return not plain or any(self.keeps(one, seen) for one in names.read | names.taken)
         if isinstance(node, ast.Import):
             return any(self._module_keeps(one, name) for one in node.names)
         assert isinstance(node, ast.ImportFrom)
@@ -140,6 +145,8 @@ class Added:
     def _class_keeps(self, node: ast.ClassDef, seen: frozenset[str]) -> bool:
         if any(_keeps_decorated(decorator) for decorator in node.decorator_list):
             return True
+        if node.keywords or any(last_name(base) == "type" for base in node.bases):
+            return True  # of a metaclass
         if any(self.keeps(base.id, seen) for base in node.bases if isinstance(base, ast.Name)):
             return True
         for part in node.body:
@@ -149,7 +156,7 @@ class Added:
                     return True
             elif isinstance(part, (ast.Assign, ast.AnnAssign)):
                 value = part.value
-                plain = value is None or _is_immutable(value) or _is_field(value)
+                plain = value is None or self._is_immutable(value) or _is_field(value)
                 if not plain:
                     return True  # all instances share it
             elif not isinstance(part, (ast.Pass, ast.Expr)):
@@ -161,8 +168,7 @@ class Added:
     ) -> bool:
         if any(_keeps_decorated(decorator) for decorator in node.decorator_list):
             return True
-        defaults = [*node.args.defaults, *(value for value in node.args.kw_defaults if value is not None)]
-        if not all(_is_immutable(value) for value in defaults):
+        if not all(map(self._is_immutable, _defaults(node.args))):
             return True
         local = _locals(node)
         mine = local - {node.args.args[0].arg} if of_class and node.args.args else local
@@ -173,6 +179,9 @@ class Added:
                 path = access_path(part)
                 if not path or path[0] not in mine or "__class__" in path:
                     return True
+            elif isinstance(part, ast.Attribute):
+                if self._is_kept(part, local):
+                    return True
             elif isinstance(part, ast.Call) and last_name(part.func) in _KEEPING_CALLS:
                 return True
             elif isinstance(part, IMPORTS):
@@ -181,6 +190,13 @@ class Added:
             elif isinstance(part, ast.Name) and part.id not in local and self.keeps(part.id, seen):
                 return True
         return False
+
+    def _is_kept(self, node: ast.Attribute, local: set[str]) -> bool:
+        """Tell whether an attribute is one of an added function, or leads to all there are."""
+        of = node.value
+        return node.attr in _ALL_ATTRIBUTES or (
+            isinstance(of, ast.Name) and of.id not in local and self.is_function(of.id)
+        )
 
     # -- variables --------------------------------------------------------------------------------------
 
@@ -195,11 +211,28 @@ class Added:
         targets = only.targets if isinstance(only, ast.Assign) else [only.target]
         if not all(isinstance(target, ast.Name) for target in targets) or only.value is None:
             return False
-        if _is_immutable(only.value):
+        if self._is_immutable(only.value):
             return True
         flat = isinstance(only.value, (ast.List, ast.Tuple, ast.Set, ast.Dict))
         parts = [part for part in ast.iter_child_nodes(only.value) if isinstance(part, ast.expr)]
-        return flat and all(map(_is_immutable, parts)) and all(map(_only_reads, self._uses(name)))
+        return flat and all(map(self._is_immutable, parts)) and all(map(_only_reads, self._uses(name)))
+
+    def _is_immutable(self, value: ast.expr) -> bool:
+        """Tell whether an expression makes nothing that could be changed, nor leads to what was added."""
+        if isinstance(value, (ast.Constant, ast.JoinedStr)):
+            return True
+        if isinstance(value, ast.UnaryOp):
+            return self._is_immutable(value.operand)
+        if isinstance(value, ast.BinOp):
+            return self._is_immutable(value.left) and self._is_immutable(value.right)
+        if isinstance(value, ast.Tuple):
+            return all(map(self._is_immutable, value.elts))
+        if not isinstance(value, ast.Attribute):
+            return False
+        if isinstance(value.value, ast.Constant):
+            return True  # "{:.3f}".format
+        path = access_path(value)  # torch.float32, math.pi
+        return bool(path) and path[0] not in self.all_names
 
     def _uses(self, name: str) -> Iterator[tuple[ast.Name, list[ast.AST]]]:
         """Every place that reads the name, with the nodes around it, the nearest first."""
@@ -249,17 +282,15 @@ def _keeps_decorated(decorator: ast.expr) -> bool:
     return name not in HARMLESS_DECORATORS or name in _KEEPING_DECORATORS
 
 
-def _is_immutable(value: ast.expr) -> bool:
-    """Tell whether an expression makes nothing that could be changed."""
-    if isinstance(value, (ast.Constant, ast.JoinedStr)):
-        return True
-    if isinstance(value, ast.UnaryOp):
-        return _is_immutable(value.operand)
-    if isinstance(value, ast.BinOp):
-        return _is_immutable(value.left) and _is_immutable(value.right)
-    if isinstance(value, ast.Tuple):
-        return all(map(_is_immutable, value.elts))
-    return isinstance(value, ast.Attribute) and bool(access_path(value))  # torch.float32, math.pi
+def _lambda_of(node: ast.stmt) -> ast.Lambda | None:
+    """The function that an assignment gives a name."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Lambda):
+        return None
+    return node.value if all(isinstance(target, ast.Name) for target in node.targets) else None
+
+
+def _defaults(args: ast.arguments) -> list[ast.expr]:
+    return [*args.defaults, *(value for value in args.kw_defaults if value is not None)]
 
 
 def _is_field(value: ast.expr) -> bool:

@@ -1,0 +1,202 @@
+"""What added statements read that may come from an earlier iteration of a loop.
+
+A name of theirs is fresh where a statement before, in the same iteration, has surely bound it; and where it
+is a variable of a function that is called anew in each. What is bound in a branch is not surely bound.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from .probes import Probe
+from .recorded import SCOPES, names_in
+from .statements import DEFINITIONS, FUNCTIONS, LOOPS, WITHS, first_line
+
+Place = tuple[int, int]  # line and column
+_BY_NAME = frozenset({"globals", "locals", "vars", "dir", "exec", "eval"})
+
+
+@dataclass(frozen=True)
+class Use:
+    """A name of the probes' own that an added statement reads in a loop.
+
+    Attributes:
+        is_fresh: it was surely bound in the same iteration.
+        is_changed: what it stands for is looked at, or changed, by an attribute.
+    """
+
+    name: str
+    is_fresh: bool
+    is_changed: bool
+
+
+@dataclass(frozen=True)
+class Reads:
+    """All that the added statements read in loops.
+
+    Attributes:
+        uses: names of the probes' own.
+        attributes: every attribute that is read of anything.
+        by_name: calls that look names up by their text.
+    """
+
+    uses: tuple[Use, ...]
+    attributes: frozenset[str]
+    by_name: frozenset[str]
+
+
+def reads_of(
+    source: bytes,
+    probes: Sequence[Probe],
+    own: Mapping[int, frozenset[str]],
+    loops: Collection[Place],
+) -> Reads:
+    """Look at the added statements of an edited module.
+
+    own: first line of a function (0: the module) -> names of it that are the probes'.
+    loops: where the loops stand whose iterations are to part.
+    """
+    look = _Look(ast.parse(source), own, loops)
+    places = {(probe.line, probe.columns[0]) for probe in probes if not probe.inert}
+    uses: list[Use] = []
+    attributes, by_name = set[str](), set[str]()
+    for statement in look.statements(places):
+        if look.runs_once(statement):
+            continue
+        uses += look.uses(statement)
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Attribute):
+                attributes.add(node.attr)
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.args:
+                by_name.update({node.func.id} & _BY_NAME)
+    return Reads(tuple(uses), frozenset(attributes), frozenset(by_name))
+
+
+class _Look:
+    def __init__(
+        self, tree: ast.Module, own: Mapping[int, frozenset[str]], loops: Collection[Place]
+    ) -> None:
+        self._tree, self._own = tree, own
+        self._around: dict[ast.AST, ast.AST] = {
+            child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)
+        }
+        self._loops = {
+            node
+            for node in ast.walk(tree)
+            if isinstance(node, LOOPS) and (node.lineno, node.col_offset) in loops
+        }
+        self._holding = {node for loop in self._loops for node in self._ways_up(loop)}
+
+    def _ways_up(self, node: ast.AST) -> Iterator[ast.AST]:
+        while node in self._around:
+            node = self._around[node]
+            yield node
+
+    def statements(self, places: Collection[Place]) -> list[ast.stmt]:
+        """The outermost statements that begin there."""
+        found: list[ast.stmt] = []
+        waiting: list[ast.AST] = [self._tree]
+        for node in waiting:
+            for child in ast.iter_child_nodes(node):
+                if isinstance(child, ast.stmt) and (first_line(child), child.col_offset) in places:
+                    found.append(child)
+                elif not isinstance(child, ast.expr):
+                    waiting.append(child)
+        return found
+
+    def runs_once(self, statement: ast.stmt) -> bool:
+        """Tell whether it stands in none of the loops, nor in a function that one of them may call."""
+        for node in self._ways_up(statement):
+            if node in self._loops:
+                return False
+            if isinstance(node, FUNCTIONS):
+                return node in self._holding
+        return True
+
+    def uses(self, statement: ast.stmt) -> Iterator[Use]:
+        for name, node in _reads(statement):
+            home = self._home(name, statement)
+            if home is None or (isinstance(home, FUNCTIONS) and home not in self._holding):
+                continue
+            changed = isinstance(self._around[node], ast.Attribute)
+            yield Use(name, self._is_fresh(name, node), changed)
+
+    def _home(self, name: str, statement: ast.stmt) -> ast.AST | None:
+        """The function or module whose own name this is; None if it is the program's."""
+        for node in self._ways_up(statement):
+            if isinstance(node, FUNCTIONS) and name in self._own.get(first_line(node), ()):
+                return node
+        return self._tree if name in self._own.get(0, ()) else None
+
+    def _is_fresh(self, name: str, node: ast.AST) -> bool:
+        inner = node
+        for outer in self._ways_up(node):
+            if _binds_in_head(outer, inner, name):
+                return True
+            for body in _bodies(outer):
+                if inner in body and any(_surely_binds(one, name) for one in body[: body.index(inner)]):
+                    return True
+            if isinstance(outer, DEFINITIONS) or outer in self._loops:
+                return False
+            inner = outer
+        return False
+
+
+def _reads(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    """Every name that is read, and where; of a scope inside, the names it takes from around itself."""
+    if isinstance(node, SCOPES):
+        names = names_in([node])
+        yield from ((name, node) for name in names.read | names.taken)
+        return
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+        yield node.id, node
+    elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        yield node.target.id, node.target
+    for child in ast.iter_child_nodes(node):
+        yield from _reads(child)
+
+
+def _bodies(node: ast.AST) -> Iterator[list[ast.AST]]:
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        body = getattr(node, name, None)
+        if isinstance(body, list):
+            yield body
+
+
+def _binds_in_head(outer: ast.AST, inner: ast.AST, name: str) -> bool:
+    """Tell whether the head of a statement has bound a name for its body."""
+    if inner not in getattr(outer, "body", ()):
+        return False
+    if isinstance(outer, (ast.For, ast.AsyncFor)):
+        return name in names_in([outer.target]).bound
+    if isinstance(outer, WITHS):
+        return name in names_in(list(outer.items)).bound
+    if isinstance(outer, ast.ExceptHandler):
+        return outer.name == name
+    if isinstance(outer, ast.match_case):
+        return name in names_in([outer.pattern]).bound
+    if isinstance(outer, (ast.If, ast.While)):
+        return name in names_in([outer.test]).bound
+    return False
+
+
+def _surely_binds(node: ast.AST, name: str) -> bool:
+    if isinstance(node, (ast.Assign, ast.AugAssign, ast.Import, ast.ImportFrom, *DEFINITIONS)):
+        return name in names_in([node]).bound
+    if isinstance(node, ast.AnnAssign):
+        return node.value is not None and name in names_in([node.target]).bound
+    if isinstance(node, WITHS):
+        return name in names_in(list(node.items)).bound or _any_binds(node.body, name)
+    if isinstance(node, ast.If):
+        return _any_binds(node.body, name) and _any_binds(node.orelse, name)
+    if isinstance(node, ast.Try):
+        handled = all(_any_binds(handler.body, name) for handler in node.handlers)
+        return _any_binds(node.finalbody, name) or (_any_binds([*node.body, *node.orelse], name) and handled)
+    return False
+
+
+def _any_binds(body: Sequence[ast.AST], name: str) -> bool:
+    return any(_surely_binds(node, name) for node in body)
+
