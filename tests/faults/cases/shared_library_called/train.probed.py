@@ -10,11 +10,11 @@ counts = (ctypes.c_long * 3)()
 
 class Meter:
     def __init__(self):
-        self.library = ctypes.CDLL(None)
+        self.linked = ctypes.CDLL(None)
         self.worst = ctypes.c_long(0)
 
     def add(self, value):
-        self.worst.value = max(self.worst.value, self.library.labs(value))
+        self.worst.value = max(self.worst.value, self.linked.labs(value))
 
 
 torch.manual_seed(0)
@@ -32,6 +32,6 @@ for epoch in range(5):
             print("probe", model.weight.grad.norm().item(), library.labs(-7))
         meter.add(-int(100 * loss.item()))
         counts[step % 3] += absolute(-epoch)
-    print("at", counts[0], meter.library.abs(-3), absolute(-4))
+    print("at", counts[0], meter.linked.abs(-3), absolute(-4))
     print(epoch, round(loss.item(), 5), meter.worst.value, list(counts), library.abs(-epoch))
 print("end", torch.rand(1).item())

@@ -10,11 +10,11 @@ counts = (ctypes.c_long * 3)()
 
 class Meter:
     def __init__(self):
-        self.library = ctypes.CDLL(None)
+        self.linked = ctypes.CDLL(None)
         self.worst = ctypes.c_long(0)
 
     def add(self, value):
-        self.worst.value = max(self.worst.value, self.library.labs(value))
+        self.worst.value = max(self.worst.value, self.linked.labs(value))
 
 
 torch.manual_seed(0)
