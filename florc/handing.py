@@ -7,33 +7,44 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from .matching import FileMatch, live, own_names
+from .runtime.script import Script
 from .transforms import Added, added_statements, reads_of
 
 
-def carried(matches: Mapping[str, FileMatch], folder: str, loops: Collection[str]) -> list[str]:
+def carried(matches: Mapping[str, FileMatch], folder: str, script: Script) -> list[str]:
     """What added lines read that an earlier iteration may have left, by name; what they call may keep it.
 
     folder: the project's, which the file ids are relative to.
-    loops: ids of those whose iterations are to part.
     """
+    inside = {run.block for run in script.at.values() if run.depth}
+    return between(matches, folder, {run.block for run in script.main_loops}, inside)
+
+
+def between(
+    matches: Mapping[str, FileMatch], folder: str, loops: Collection[str], inside: Collection[str]
+) -> list[str]:
+    """The same for loops by their ids: whose iterations are to part, and which run inside of others."""
     modules = _Modules(matches, folder)
     own = {file: own_names(live(one)) for file, one in matches.items()}
     found: set[str] = set()
     for file, match in matches.items():
-        added = modules.of(file)
-        places = {place for place, block in match.match.ids.items() if block in loops}
-        reads = reads_of(match.source, live(match), own[file], places)
+        added, ids = modules.of(file), match.match.ids
+        parting, called = ({at for at, block in ids.items() if block in of} for of in (loops, inside))
+        reads = reads_of(modules.tree(file), live(match), own[file], parting, called)
         found.update(f"{call}()" for call in reads.by_name)
         for use in reads.uses:
             if added.is_defined(use.name):
-                changed = use.is_changed and added.is_function(use.name)
-                held = changed or added.keeps(use.name)
+                set_from_here = use.is_changed or (use.is_asked and added.is_function(use.name))
+                held = set_from_here or added.keeps(use.name)
             else:
                 held = not use.is_fresh and added.keeps(use.name)
             found.update({use.name} if held else ())
-        for other in matches.keys() - {file}:
-            theirs = reads.attributes & own[other].get(0, frozenset())
-            found.update(name for name in theirs if modules.of(other).keeps(name))
+        for other, scopes in own.items():  # methods, and what other modules have
+            theirs = modules.of(other)
+            asked = reads.attributes.intersection(frozenset().union(*scopes.values()))
+            found.update(
+                name for name in asked if (other != file or theirs.is_defined(name)) and theirs.keeps(name)
+            )
     return sorted(found)
 
 
@@ -43,6 +54,7 @@ class _Modules:
     def __init__(self, matches: Mapping[str, FileMatch], folder: str) -> None:
         self._matches, self._folder = matches, Path(folder)
         self._known: dict[str, Added] = {}
+        self._trees: dict[str, ast.Module] = {}
 
     def of(self, file: str) -> Added:
         """What was added to a file; all of it, where the record does not have the file."""
@@ -50,11 +62,17 @@ class _Modules:
             self._known[file] = Added([])  # while it is being read: modules may import one another
             match = self._matches.get(file)
             if match is not None:
-                statements = added_statements(match.source, live(match))
+                statements = added_statements(self.tree(file), live(match))
             else:
                 statements = _statements(self._folder / file)
             self._known[file] = Added(statements, lambda name, level: self._find(file, name, level))
         return self._known[file]
+
+    def tree(self, file: str) -> ast.Module:
+        """The syntax tree of a recorded file as it is now; one for each file."""
+        if file not in self._trees:
+            self._trees[file] = ast.parse(self._matches[file].source)
+        return self._trees[file]
 
     def _find(self, importer: str, name: str, level: int) -> Added | None:
         """The module of this name as a file of the project's; None where it is none, or nothing was added."""

@@ -264,8 +264,7 @@ def prepare(run: runs.Run, folder: str, options: ReplayOptions, beside: Path) ->
     if edits.touch(script.in_children):  # when they run there (a loader's workers run ahead) no record tells
         edits = replace(edits, everywhere=True)
     option = _parting(options)
-    main = {run.block for run in script.main_loops}
-    held = carried(matches, folder, main) if option else []
+    held = carried(matches, folder, script) if option else []
     if held:
         names = ", ".join(held)
         message = f"{option}: the added lines carry something from one iteration to the next ({names})"

@@ -10,11 +10,14 @@ import ast
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from .handed import added_statements
+from .knowledge import last_name
 from .probes import Probe
 from .recorded import SCOPES, names_in
 from .statements import DEFINITIONS, FUNCTIONS, LOOPS, WITHS, first_line
 
 Place = tuple[int, int]  # line and column
+_OF_ATTRIBUTES = frozenset({"setattr", "delattr", "getattr", "hasattr", "vars"})
 _BY_NAME = frozenset({"globals", "locals", "vars", "dir", "exec", "eval"})
 
 
@@ -24,11 +27,13 @@ class Use:
 
     Attributes:
         is_fresh: it was surely bound in the same iteration.
-        is_changed: what it stands for is looked at, or changed, by an attribute.
+        is_asked: an attribute of what it stands for is read.
+        is_changed: one is set, or a call is given it that may do so.
     """
 
     name: str
     is_fresh: bool
+    is_asked: bool
     is_changed: bool
 
 
@@ -48,21 +53,22 @@ class Reads:
 
 
 def reads_of(
-    source: bytes,
+    tree: ast.Module,
     probes: Sequence[Probe],
     own: Mapping[int, frozenset[str]],
     loops: Collection[Place],
+    inside: Collection[Place],
 ) -> Reads:
     """Look at the added statements of an edited module.
 
     own: first line of a function (0: the module) -> names of it that are the probes'.
     loops: where the loops stand whose iterations are to part.
+    inside: where those of them that also run in an iteration of another.
     """
-    look = _Look(ast.parse(source), own, loops)
-    places = {(probe.line, probe.columns[0]) for probe in probes if not probe.inert}
+    look = _Look(tree, own, loops, inside)
     uses: list[Use] = []
     attributes, by_name = set[str](), set[str]()
-    for statement in look.statements(places):
+    for statement in added_statements(tree, [probe for probe in probes if not probe.inert]):
         if look.runs_once(statement):
             continue
         uses += look.uses(statement)
@@ -76,35 +82,28 @@ def reads_of(
 
 class _Look:
     def __init__(
-        self, tree: ast.Module, own: Mapping[int, frozenset[str]], loops: Collection[Place]
+        self,
+        tree: ast.Module,
+        own: Mapping[int, frozenset[str]],
+        loops: Collection[Place],
+        inside: Collection[Place],
     ) -> None:
         self._tree, self._own = tree, own
         self._around: dict[ast.AST, ast.AST] = {
             child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)
         }
-        self._loops = {
-            node
-            for node in ast.walk(tree)
-            if isinstance(node, LOOPS) and (node.lineno, node.col_offset) in loops
+        standing = {
+            node: (node.lineno, node.col_offset) for node in ast.walk(tree) if isinstance(node, LOOPS)
         }
+        self._loops = {node for node, place in standing.items() if place in loops}
         self._holding = {node for loop in self._loops for node in self._ways_up(loop)}
+        called = [node for node, place in standing.items() if place in inside]
+        self._called = {node for loop in called for node in self._ways_up(loop)}
 
     def _ways_up(self, node: ast.AST) -> Iterator[ast.AST]:
         while node in self._around:
             node = self._around[node]
             yield node
-
-    def statements(self, places: Collection[Place]) -> list[ast.stmt]:
-        """The outermost statements that begin there."""
-        found: list[ast.stmt] = []
-        waiting: list[ast.AST] = [self._tree]
-        for node in waiting:
-            for child in ast.iter_child_nodes(node):
-                if isinstance(child, ast.stmt) and (first_line(child), child.col_offset) in places:
-                    found.append(child)
-                elif not isinstance(child, ast.expr):
-                    waiting.append(child)
-        return found
 
     def runs_once(self, statement: ast.stmt) -> bool:
         """Tell whether it stands in none of the loops, nor in a function that one of them may call."""
@@ -112,7 +111,7 @@ class _Look:
             if node in self._loops:
                 return False
             if isinstance(node, FUNCTIONS):
-                return node in self._holding
+                return node in self._holding - self._called
         return True
 
     def uses(self, statement: ast.stmt) -> Iterator[Use]:
@@ -120,8 +119,18 @@ class _Look:
             home = self._home(name, statement)
             if home is None or (isinstance(home, FUNCTIONS) and home not in self._holding):
                 continue
-            changed = isinstance(self._around[node], ast.Attribute)
-            yield Use(name, self._is_fresh(name, node), changed)
+            asked = isinstance(self._around[node], ast.Attribute)
+            yield Use(name, self._is_fresh(name, node), asked, self._is_changed(node))
+
+    def _is_changed(self, node: ast.AST) -> bool:
+        outer = self._around[node]
+        if isinstance(outer, ast.Call):
+            return node is not outer.func and last_name(outer.func) in _OF_ATTRIBUTES
+        while isinstance(outer, (ast.Attribute, ast.Subscript)):
+            if not isinstance(outer.ctx, ast.Load):
+                return True
+            outer = self._around[outer]
+        return False
 
     def _home(self, name: str, statement: ast.stmt) -> ast.AST | None:
         """The function or module whose own name this is; None if it is the program's."""

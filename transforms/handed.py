@@ -36,11 +36,11 @@ Find = Callable[[str, int], "Added | None"]
 """By a module's name and the dots before it: what somebody added there; None for what nobody changed."""
 
 
-def added_statements(source: bytes, probes: Sequence[Probe]) -> list[ast.stmt]:
+def added_statements(tree: ast.Module, probes: Sequence[Probe]) -> list[ast.stmt]:
     """The statements of an edited module that are probes, outermost ones alone."""
     places = {(probe.line, probe.columns[0]) for probe in probes}
     found: list[ast.stmt] = []
-    waiting: list[ast.AST] = [ast.parse(source)]
+    waiting: list[ast.AST] = [tree]
     for node in waiting:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.stmt) and (first_line(child), child.col_offset) in places:
@@ -170,11 +170,13 @@ class Added:
             return True
         if not all(map(self._is_immutable, _defaults(node.args))):
             return True
-        local = _locals(node)
+        local, taken = _locals(node), names_in([node]).taken
         mine = local - {node.args.args[0].arg} if of_class and node.args.args else local
         for part in (inner for statement in node.body for inner in ast.walk(statement)):
             if isinstance(part, ast.Global):
                 return True
+            if isinstance(part, ast.Nonlocal) and not taken.isdisjoint(part.names):
+                return True  # of a function around this one
             if isinstance(part, (ast.Attribute, ast.Subscript)) and not isinstance(part.ctx, ast.Load):
                 path = access_path(part)
                 if not path or path[0] not in mine or "__class__" in path:

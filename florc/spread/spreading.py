@@ -60,8 +60,7 @@ def quickest(prepared: Prepared, spent: float) -> list[Window]:
 
     spent: what this one has taken to come here.
     """
-    main = {run.block for run in prepared.script.main_loops}
-    if carried(prepared.matches, prepared.folder, main):
+    if carried(prepared.matches, prepared.folder, prepared.script):
         return []
     found: list[Window] = []
     least = outlook.seconds(prepared.plans([prepared.window], spent))

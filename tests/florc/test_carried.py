@@ -6,7 +6,7 @@ from textwrap import indent
 
 import pytest
 
-from florc.handing import carried
+from florc.handing import between
 from florc.matching import _match
 
 BASE = """\
@@ -18,7 +18,13 @@ def evaluate(x):
     #EVALUATE
     return model(x).sum()
 
+def validate(steps):
+    #VALIDATE
+    for i in range(steps):
+        evaluate(torch.ones(4))
+
 class Trainer:
+    #METHODS
     def train(self, steps):
         #CALL
         for i in range(steps):
@@ -36,7 +42,9 @@ for epoch in range(4):
     for x in torch.randn(3, 4):
         evaluate(x)
         #INNER
+    validate(2)
     #LAST
+validate(3)
 print("end")
 #END
 """
@@ -69,6 +77,14 @@ HELD = {
         {"TOP": "def f():\n    print('f')", "LAST": "f.n = 1\nprint(f.n)"}, "f"),
     "a list of the module, in a method": ({"TOP": "seen = []", "STEP": "seen.append(i)"}, "seen"),
     "a list of the module, in a function": ({"TOP": "seen = []", "EVALUATE": "seen.append(x)"}, "seen"),
+    "a class's number, set outside": ({"TOP": "class C:\n    n = 0", "LAST": "C.n += 1\nprint(C.n)"}, "C"),
+    "the same by its name": (
+        {"TOP": "def f():\n    pass", "LAST": "setattr(f, 'n', 1)\nprint(getattr(f, 'n'))"}, "f"),
+    "a method that counts": (
+        {"TOP": "N = 0", "METHODS": "def count(self):\n    global N\n    N += 1", "LAST": "trainer.count()"},
+        "count"),
+    "calls of a function whose loop runs on its own, too": (
+        {"TOP": "calls = []", "VALIDATE": "calls.append(1)\nprint(len(calls))"}, "calls"),
     "a sum over epochs": ({"TOP": "total = 0", "LAST": "total += epoch\nprint(total)"}, "total"),
 }  # fmt: skip
 FRESH = {
@@ -97,7 +113,8 @@ def told(added):
         text = text.replace(f"{mark}\n", indent(code, mark[: -len(mark.lstrip())]) + "\n")
     match = _match(BASE.encode(), text.encode(), "train.py", "train.py")
     assert not match.match.changes
-    return carried({"train.py": match}, "/nowhere", {"train.py::for#0"})
+    loops = {"train.py::for#0", "train.py::validate/for#0"}
+    return between({"train.py": match}, "/nowhere", loops, {"train.py::validate/for#0"})
 
 
 @pytest.mark.parametrize(("added", "name"), HELD.values(), ids=HELD)

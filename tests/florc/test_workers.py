@@ -87,7 +87,7 @@ def test_auto_keeps_a_short_replay_in_one_process(recorded):
 def test_auto_takes_no_more_processes_than_make_it_quicker(monkeypatch, cores, threads, seconds, count):
     prepared: Any = SimpleNamespace(
         matches={}, folder="", window=None, run=SimpleNamespace(threads=threads),
-        plans=lambda parts, spent: parts, script=SimpleNamespace(main_loops=[]),
+        plans=lambda parts, spent: parts, script=SimpleNamespace(main_loops=[], at={}),
     )
     monkeypatch.setattr(Local, "slots", lambda self: cores)
     monkeypatch.setattr(spreading, "windows", lambda _, number: [None] * number)

@@ -25,6 +25,7 @@ KEEPING = {
     "a base class": "class A:\n    seen = []\nclass f(A):\n    pass\n",
     "a cache, which prints once": "@functools.cache\ndef f(x):\n    print(x)\n",
     "an unknown decorator": "@counted\ndef f(x):\n    print(x)\n",
+    "a variable of the function around": "def f():\n    nonlocal n\n    n += 1\n",
     "setattr": "def f(x):\n    setattr(f, 'x', x)\n",
     "a variable bound twice": "last = 0\ndef f():\n    return last\nlast = 1\n",
     "a name of a library it sets": "def f():\n    torch.mine = 1\n",
