@@ -9,7 +9,8 @@ seconds for k * M and seconds that ran for n * C, so that it holds where costs d
   the seconds the program takes without it. Only first checkpoints, and the entry states they refer to, may
   count with a run of SHORTEST seconds while the real one is shorter.
 - Thrift. The bound is what a user bears, not what a replay needs. A block is given THRIFT of it, and a short
-  loop beside a long one what is left of THRIFT of the whole run's. They get more only where the lack is felt:
+  loop beside a long one what is left of THRIFT of the whole run's, which counts as FORESEEN seconds from the
+  start: else the first epochs' evaluations would be run again. They get more only where the lack is felt:
   more than PATIENCE seconds and a tenth of the run so far that a replay has to run again for want of such
   checkpoints. Where states are cheap, thrift buys all there are.
 - What a checkpoint spares is C at the exit of a block. At the top of a main loop's iteration it is the way
@@ -31,9 +32,10 @@ RESTORE_RATIO = 1.38  # c, as the paper measured it; a replay would know better,
 DEFAULT_OVERHEAD = 1 / 15
 DENSE = 1.0  # at this bound every candidate becomes a checkpoint
 SHORTEST = 15.0  # seconds: with the default bound, first checkpoints have one second
-# These four are chosen by simulation, see test_typical_runs_cost_little_and_replay_quickly: a percent or two
+# These are chosen by simulation, see test_typical_runs_cost_little_and_replay_quickly: a percent or two
 # where that makes replays quick, and as little more as does so elsewhere.
 THRIFT = 0.3  # of the bound: 2% of the run, by default
+FORESEEN = 30.0  # seconds that a run is taken to last, for what thrift gives all of it
 PATIENCE = 10.0  # seconds run again that are not felt: a replay takes some five to start
 PATIENCE_SHARE = 0.1  # ... and this share of the run so far
 UNFELT = 2.0  # seconds on the way to an iteration that are worth no checkpoint: to import torch takes as long
@@ -316,7 +318,7 @@ class Policy:
 
     def _is_left(self, cost: float, elapsed: float) -> bool:
         """True if so much is left of what thrift gives the whole run, whichever block asks."""
-        given = self._thrift * max(elapsed - self.stalled, SHORTEST)
+        given = self._thrift * max(elapsed - self.stalled, FORESEEN)
         return self._spent_by_now + cost + self._exit_cost <= given
 
     def _affords(self, cost: float, elapsed: float, first: bool = False) -> bool:

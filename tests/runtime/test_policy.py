@@ -358,8 +358,8 @@ def test_no_iteration_is_further_from_a_checkpoint_than_is_felt_or_double_the_be
     [
         pytest.param((15, 1.2, 0.2, 0.005), 0.012, 0.35, id="a small classifier"),
         pytest.param((12, 1.5, 0.2, 0.015), 0.014, 0.12, id="a classifier"),
-        pytest.param((10, 1.8, 0.3, 0.045), 0.025, 0.35, id="a large state, short epochs"),
-        pytest.param((40, 0.4, 0.1, 0.010), 0.024, 0.30, id="many short epochs"),
+        pytest.param((10, 1.8, 0.3, 0.045), 0.028, 0.2, id="a large state, short epochs"),
+        pytest.param((40, 0.4, 0.1, 0.010), 0.027, 0.1, id="many short epochs"),
         pytest.param((4, 5.0, 0.6, 0.030), 0.012, 0.05, id="few long epochs"),
         pytest.param((60, 55.0, 5.0, 0.4), 0.010, 0.03, id="an hour"),
         pytest.param((60, 58.0, 2.0, 0.4), 0.010, 0.03, id="an hour, short evaluations"),
