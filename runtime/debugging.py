@@ -19,7 +19,7 @@ class Debugging:
 
     Args:
         wanted: asked at each breakpoint whether what happens now was asked for.
-        unread: what to raise when nobody reads the output any more.
+        unread: what to raise when nobody asks for anything any more: the reader has gone, the user has quit.
     """
 
     def __init__(self, wanted: Callable[[], bool], unread: Callable[[], BaseException]) -> None:
@@ -36,7 +36,6 @@ class Debugging:
         """Give Python its own hook back."""
         self._patches.undo()
 
-
     def _stop(self, *, header: str | None = None) -> None:
         import pdb
 
@@ -45,11 +44,16 @@ class Debugging:
         # what it writes is not the program's, at whatever line that stands
         out: Any = SimpleNamespace(write=self._out, flush=self._flush, encoding=sys.stdout.encoding)
         debugger, frame = pdb.Pdb(stdout=out, skip=SKIPPED), sys._getframe(1)
+        debugger.set_quit = self._quit  # type: ignore[method-assign]  # `q` is no failure of the added line
         debugger.use_rawinput = sys.stdin.isatty()  # keys for editing, which Pdb leaves to its own stdout
         if header is not None:
             debugger.message(header)
         debugger.set_trace(frame)
         debugger.set_next(frame)  # the very next step would be into what puts back what the line has changed
+
+    def _quit(self) -> None:
+        sys.settrace(None)
+        raise self._unread()
 
     def _out(self, text: str) -> None:
         assert self._write is not None

@@ -28,4 +28,4 @@ class ReplayDone(BaseException):
 
 
 class NoReader(ReplayDone):
-    """Whoever read the output has gone (`| head -3`): nobody asks for anything any more."""
+    """Nobody asks for more: whoever read the output has gone (`| head -3`), or has quit the debugger."""

@@ -34,6 +34,18 @@ def test_it_stops_in_the_program_and_goes_on(tmp_path, text):
     assert "Traceback" not in done.err
 
 
+@pytest.mark.parametrize("text", STOPPING.values(), ids=STOPPING)
+@pytest.mark.parametrize("typed", ["q\n", ""], ids=["quit", "end of input"])
+def test_whoever_quits_it_quits_the_replay_without_a_word(tmp_path, text, typed):
+    lay(tmp_path, {"train.py": PROGRAM})
+    assert florc(tmp_path, "record", "-q", "--overhead", "1", "train.py").code == 0
+    lay(tmp_path, {"train.py": text})
+    done = florc(tmp_path, "replay", "--at", "2", "train.py", stdin=typed)
+    assert done.code == 1
+    assert [line for line in done.err.splitlines() if "plan:" not in line] == []
+    assert "epoch 2" not in done.out
+
+
 def test_another_debugger_is_asked_as_under_python(tmp_path):
     lay(tmp_path, {"train.py": PROGRAM})
     assert florc(tmp_path, "record", "-q", "--overhead", "1", "train.py").code == 0
