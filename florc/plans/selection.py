@@ -17,7 +17,7 @@ T = TypeVar("T")
 _SAMPLE = re.compile(r"(\d+(?:\.\d+)?)\s*(%?)")
 _RANGE = re.compile(r"(-?\d*):(-?\d*)")
 _NUMBER = re.compile(r"-?\d+")
-_NAMED = re.compile(r"([A-Za-z_]\w*)\s*=\s*(.+)")
+_NAMED = re.compile(r"((?:self\.)?[A-Za-z_]\w*)\s*=\s*(.+)")
 _BLOCK = re.compile(r"(.+::.*(?:for|while)#\d+)(?:~\d+)?:(.+)")
 
 
@@ -39,12 +39,12 @@ def select(
     """
     block, words = _split_block(words)
     numbers = _the_loops(script, block, edits)
-    parts = [part.strip() for part in words.split(",")]
     iterations = [one for number in numbers for one in script.main_loops[number].iterations]
     mains = {script.main_loops[number].block for number in numbers}
     inside = frozenset().union(*(names for block, names in targets.items() if block not in mains))
     names = {name for one in iterations for name in one.values} - inside
     names = names.union(*(targets.get(block, ()) for block in mains))
+    parts = [_attribute(part.strip(), names, inside) for part in words.split(",")]
     inner = [part for part in parts if (named := _NAMED.fullmatch(part)) and named[1] not in names]
     _check_bound(inner, bound, inside)
     chosen: dict[int, set[int]] = {number: set() for number in numbers}
@@ -98,6 +98,12 @@ def _size(words: str, count: int) -> int:
     if found is None or size <= 0 or (found[2] and size > 100) or (not found[2] and "." in found[1]):
         raise _usage(f"--sample {words}: not a part of the iterations", "give a number, or as in 10%")
     return max(round(count * size / 100), 1) if found[2] else int(size)
+
+
+def _attribute(part: str, names: set[str], inside: frozenset[str]) -> str:
+    """`epoch=4` as `self.epoch=4` where a method's loop counts in an attribute, and no name is called so."""
+    name = part.partition("=")[0].strip()
+    return f"self.{part}" if f"self.{name}" in names and name not in names | inside else part
 
 
 def _check_bound(parts: list[str], bound: frozenset[str] | None, inside: frozenset[str]) -> None:

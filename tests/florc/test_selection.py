@@ -153,6 +153,20 @@ def test_a_run_without_a_main_loop_has_no_iterations():
     assert error.value.exit_code == EXIT_USAGE
 
 
+def test_a_method_s_loop_may_count_in_an_attribute():
+    """`while self.epoch < 4`: with or without `self.`, which a loop's own name of that kind goes before."""
+    counted = loop(MAIN, [{"self.epoch": 7, "self.lr": "low"}, {"self.epoch": 8}, {"self.epoch": 9}])
+    assert chosen("self.epoch=8", counted) == chosen("epoch=8", counted) == {0: [1]}
+    assert chosen("epoch=8:", counted) == {0: [1, 2]}
+    assert chosen("lr=low, 0", counted) == {0: [0, 1, 2]}
+    both = loop(MAIN, [{"self.epoch": 7, "epoch": 1}, {"self.epoch": 8, "epoch": 7}])
+    assert chosen("epoch=7", both) == {0: [1]}
+    assert chosen("self.epoch=7", both) == {0: [0]}
+    rows = nested({"self.epoch": 7}, {"self.epoch": 8})
+    inside = select("epoch=8", script(rows), Edits(), {INNER: frozenset({"epoch"}), MAIN: frozenset()})
+    assert inside.inner == (Values("epoch", "8"),)
+
+
 def test_a_value_that_was_not_noted_again_is_still_the_same():
     """Module-level names are noted when they change."""
     values: list[dict[str, Any]] = [{"lr": "a"}, {}, {"lr": "b"}, {}]

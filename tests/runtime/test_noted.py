@@ -41,3 +41,30 @@ def test_a_function_s_values_are_all_written_every_time():
     assert noted.of_function(["a", "b"], {"a": 1, "b": 2}) == {"a": 1, "b": 2}
     assert noted.of_function(["a", "b"], {"a": 1, "b": [2]}) == {"a": 1, "b": None}
     assert noted.of_function(["a", "b"], {"a": 1, "b": [2]}) == {"a": 1}
+
+
+class Trainer:
+    """Its own attributes are looked at where they lie: nothing of it is asked."""
+
+    def __init__(self):
+        self.epoch, self.rate = 0, 0.5
+        self.name: str | None = "a"
+
+    def __getattr__(self, name):
+        raise AssertionError(name)
+
+
+def test_of_a_method_s_object_the_changes_are_noted():
+    trainer, noted = Trainer(), Noted()
+    values = {"self": trainer, "a": 1}
+    assert noted.of_function(["a"], values) == {"a": 1, "self.epoch": 0, "self.name": "a"}
+    trainer.epoch += 1
+    assert noted.of_function(["a"], values) == {"a": 1, "self.epoch": 1}
+    trainer.name = None
+    assert noted.of_function(["a"], values) == {"a": 1, "self.name": None}
+    assert noted.of_function(["a"], values) == {"a": 1}
+
+
+@pytest.mark.parametrize("owner", [object(), [], 3, Trainer])
+def test_what_has_no_attributes_of_its_own_has_none_noted(owner):
+    assert Noted().of_function([], {"self": owner}) == {}
