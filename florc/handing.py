@@ -10,6 +10,8 @@ from .matching import FileMatch, live, own_names
 from .runtime.script import Script
 from .transforms import Added, added_statements, reads_of
 
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
 
 def carried(matches: Mapping[str, FileMatch], folder: str, script: Script) -> list[str]:
     """What added lines read that an earlier iteration may have left, by name; what they call may keep it.
@@ -26,18 +28,20 @@ def between(
     """The same for loops by their ids: whose iterations are to part, and which run inside of others."""
     modules = _Modules(matches, folder)
     own = {file: own_names(live(one)) for file, one in matches.items()}
+    nodes = [node for file in matches for node in ast.walk(modules.tree(file))]
+    defined = {node.name for node in nodes if isinstance(node, _DEFINITIONS)}
     found: set[str] = set()
     for file, match in matches.items():
         added, ids = modules.of(file), match.match.ids
         parting, called = ({at for at, block in ids.items() if block in of} for of in (loops, inside))
-        reads = reads_of(modules.tree(file), live(match), own[file], parting, called)
+        reads = reads_of(modules.tree(file), live(match), own[file], parting, called, defined)
         found.update(f"{call}()" for call in reads.by_name)
         for use in reads.uses:
             if added.is_defined(use.name):
                 set_from_here = use.is_changed or (use.is_asked and added.is_function(use.name))
                 held = set_from_here or added.keeps(use.name)
             else:
-                held = not use.is_fresh and added.keeps(use.name)
+                held = not use.is_fresh and use.name not in reads.settled and added.keeps(use.name)
             found.update({use.name} if held else ())
         for other, scopes in own.items():  # methods, and what other modules have
             theirs = modules.of(other)

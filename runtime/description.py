@@ -20,7 +20,7 @@ from .errors import StoreError
 from .key import Key
 from .seal import Seal, canonical, checksum
 
-FORMAT = 6
+FORMAT = 7
 OLDEST = 6  # the oldest format that can be read: earlier ones number what an iterator holds otherwise
 FILE = "run.json"
 FRAME = frozenset({"format", "check", "mac"})  # what is said of the fields

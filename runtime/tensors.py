@@ -154,7 +154,7 @@ class Tensor(Kind):
 
     def read(self, obj: Any, walk: Walk) -> tuple[Any, ...]:
         if not _is_plain(obj):
-            return self._unseen(obj, walk)
+            return self._saved(obj, walk)
         storage = walk.ref(obj.untyped_storage(), ("st",))
         walk.cover(storage[0], *_span(obj))
         graph = None if obj.grad_fn is None else _graph_name(obj)
@@ -179,7 +179,7 @@ class Tensor(Kind):
         )
 
     @staticmethod
-    def _unseen(obj: Any, walk: Walk) -> tuple[Any, ...]:
+    def _saved(obj: Any, walk: Walk) -> tuple[Any, ...]:
         """Sparse, quantized and other tensors without a strided storage: by their pickle."""
         import io
 
@@ -188,8 +188,11 @@ class Tensor(Kind):
             torch.save(obj.detach(), buffer)
         except Exception:
             walk.opaque.append((walk.current, f"a {obj.layout} tensor"))
-            return ("saved tensor", None)
-        return ("saved tensor", buffer.getvalue())
+            return (SavedTensor.tag, None)
+        graph = None if obj.grad_fn is None else _graph_name(obj)
+        grad = obj.grad if graph is None or obj.retains_grad else None
+        held = None if grad is None else walk.ref(grad, ("g",))
+        return (SavedTensor.tag, buffer.getvalue(), class_ref(obj, walk), obj.requires_grad, graph, held)
 
     def follow(self, holder: Any, edge: Any) -> Any:
         if edge[0] == "st":
@@ -225,6 +228,11 @@ class Tensor(Kind):
         )
 
     def write(self, obj: Any, content: Any, build: Build) -> None:
+        if content[0] == SavedTensor.tag:
+            obj.grad = None if content[5] is None else build.whole(content[5])
+            return
+        if not _is_plain(obj):
+            raise CannotRestore(f"a {obj.layout} tensor stands where the record had another")
         if content[8] is None and not self._in_place(obj, content, build):
             if obj.grad_fn is not None:
                 raise CannotRestore("a tensor with an autograd graph stands where the record had a leaf")
@@ -262,9 +270,12 @@ class SavedTensor(Kind):
     def make(self, content: Any, build: Build) -> Any:
         import io
 
-        if content[1] is None:
-            raise CannotRestore("a tensor whose bytes cannot be saved")
-        return torch.load(io.BytesIO(content[1]), weights_only=False)  # this user's own record
+        if content[1] is None or len(content) == 2:  # format 6
+            raise CannotRestore("a tensor whose bytes, or whose place in autograd, were not saved")
+        made = torch.load(io.BytesIO(content[1]), weights_only=False)  # this user's own record
+        if content[4] is not None or type(made) is not build.get(content[2]):
+            raise CannotRestore(f"a {made.layout} tensor with a graph, or of a class of its own")
+        return made.requires_grad_(content[3])
 
 
 class TorchGenerator(Kind):

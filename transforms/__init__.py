@@ -23,8 +23,8 @@ What a loop may change, for ``explain`` and for the isolation of probes:
 The recorded source against the edited one (``match.py`` is the door):
     statements.py, align.py, pairing.py   which statement is which
     judging.py, observe.py and their kin  what an added statement may do
-    between.py, handed.py                 what added lines have from an earlier iteration; what added
-                                          functions and modules keep from use to use
+    between.py, handed.py, settled.py     what added lines have from an earlier iteration; what added
+                                          functions and modules keep; what no iteration changes
     when.py, decide.py                    when an added `if` shows anything; whether it does for given values
     probes.py                             Probe, Change, Match: what was found
 """

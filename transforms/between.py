@@ -11,9 +11,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from .handed import added_statements
-from .knowledge import last_name
+from .knowledge import facts_of, last_name
 from .probes import Probe
 from .recorded import SCOPES, names_in
+from .settled import settled
 from .statements import DEFINITIONS, FUNCTIONS, LOOPS, WITHS, first_line
 
 Place = tuple[int, int]  # line and column
@@ -45,11 +46,13 @@ class Reads:
         uses: names of the probes' own.
         attributes: every attribute that is read of anything.
         by_name: calls that look names up by their text.
+        settled: names of the probes' own that are bound before the loops, and left as they are in them.
     """
 
     uses: tuple[Use, ...]
     attributes: frozenset[str]
     by_name: frozenset[str]
+    settled: frozenset[str]
 
 
 def reads_of(
@@ -58,17 +61,20 @@ def reads_of(
     own: Mapping[int, frozenset[str]],
     loops: Collection[Place],
     inside: Collection[Place],
+    defined: Collection[str] = (),
 ) -> Reads:
     """Look at the added statements of an edited module.
 
     own: first line of a function (0: the module) -> names of it that are the probes'.
     loops: where the loops stand whose iterations are to part.
     inside: where those of them that also run in an iteration of another.
+    defined: names that other modules of the project define.
     """
     look = _Look(tree, own, loops, inside)
+    statements = added_statements(tree, [probe for probe in probes if not probe.inert])
     uses: list[Use] = []
     attributes, by_name = set[str](), set[str]()
-    for statement in added_statements(tree, [probe for probe in probes if not probe.inert]):
+    for statement in statements:
         if look.runs_once(statement):
             continue
         uses += look.uses(statement)
@@ -77,7 +83,8 @@ def reads_of(
                 attributes.add(node.attr)
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.args:
                 by_name.update({node.func.id} & _BY_NAME)
-    return Reads(tuple(uses), frozenset(attributes), frozenset(by_name))
+    quiet = settled(statements, look.runs_once, facts_of(tree, defined))
+    return Reads(tuple(uses), frozenset(attributes), frozenset(by_name), quiet)
 
 
 class _Look:
@@ -175,8 +182,14 @@ def _bodies(node: ast.AST) -> Iterator[list[ast.AST]]:
 
 
 def _binds_in_head(outer: ast.AST, inner: ast.AST, name: str) -> bool:
-    """Tell whether the head of a statement has bound a name for its body."""
-    if inner not in getattr(outer, "body", ()):
+    """Tell whether the head of a statement has bound a name for its body, or one operand for another."""
+    if isinstance(outer, ast.BoolOp) and inner in outer.values:
+        before = outer.values[: outer.values.index(inner)]  # all of them were evaluated
+        return any(_binds(value, name, is_true=isinstance(outer.op, ast.And)) for value in before)
+    if isinstance(outer, ast.IfExp) and inner is not outer.test:
+        return _binds(outer.test, name, is_true=inner is outer.body)
+    body = getattr(outer, "body", None)
+    if not isinstance(body, list) or inner not in body:
         return False
     if isinstance(outer, (ast.For, ast.AsyncFor)):
         return name in names_in([outer.target]).bound
@@ -187,15 +200,31 @@ def _binds_in_head(outer: ast.AST, inner: ast.AST, name: str) -> bool:
     if isinstance(outer, ast.match_case):
         return name in names_in([outer.pattern]).bound
     if isinstance(outer, (ast.If, ast.While)):
-        return name in names_in([outer.test]).bound
+        return _binds(outer.test, name, is_true=True)
     return False
 
 
+def _binds(node: ast.AST, name: str, is_true: bool = False) -> bool:
+    """Tell whether an expression has surely bound a name once it is evaluated; is_true: and found true."""
+    if isinstance(node, ast.BoolOp):
+        are_all = is_true and isinstance(node.op, ast.And)
+        return any(_binds(value, name, are_all) for value in (node.values if are_all else node.values[:1]))
+    if isinstance(node, ast.IfExp):
+        return _binds(node.test, name)
+    if isinstance(node, ast.Compare):
+        return _binds(node.left, name) or _binds(node.comparators[0], name)
+    if isinstance(node, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+        return False
+    if isinstance(node, ast.NamedExpr) and node.target.id == name:
+        return True
+    return any(_binds(child, name) for child in ast.iter_child_nodes(node))
+
+
 def _surely_binds(node: ast.AST, name: str) -> bool:
-    if isinstance(node, (ast.Assign, ast.AugAssign, ast.Import, ast.ImportFrom, *DEFINITIONS)):
+    if isinstance(node, (ast.Import, ast.ImportFrom, *DEFINITIONS)):
         return name in names_in([node]).bound
-    if isinstance(node, ast.AnnAssign):
-        return node.value is not None and name in names_in([node.target]).bound
+    if isinstance(node, (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign)) and node.value is not None:
+        return name in names_in(_targets(node)).bound or _binds(node.value, name)
     if isinstance(node, WITHS):
         return name in names_in(list(node.items)).bound or _any_binds(node.body, name)
     if isinstance(node, ast.If):
@@ -204,6 +233,12 @@ def _surely_binds(node: ast.AST, name: str) -> bool:
         handled = all(_any_binds(handler.body, name) for handler in node.handlers)
         return _any_binds(node.finalbody, name) or (_any_binds([*node.body, *node.orelse], name) and handled)
     return False
+
+
+def _targets(node: ast.stmt) -> Sequence[ast.expr]:
+    if isinstance(node, ast.Assign):
+        return node.targets
+    return [node.target] if isinstance(node, (ast.AnnAssign, ast.AugAssign)) else []
 
 
 def _any_binds(body: Sequence[ast.AST], name: str) -> bool:

@@ -35,6 +35,7 @@ class Trainer:
         pass
 
 trainer = Trainer()
+#BEFORE
 for epoch in range(4):
     #EPOCH
     trainer.train(3)
@@ -85,9 +86,61 @@ HELD = {
         "count"),
     "calls of a function whose loop runs on its own, too": (
         {"TOP": "calls = []", "VALIDATE": "calls.append(1)\nprint(len(calls))"}, "calls"),
+    "what a condition may have bound": (
+        {"LAST": "if epoch == 0 or (v := 2 * epoch) > 2:\n    print(v)"}, "v"),
+    "what one branch of an expression may have bound": (
+        {"LAST": "u = (v := epoch) if epoch == 0 else 1\nprint(u, v)"}, "v"),
+    "what is made before the loop, and moves": (
+        {"TOP": "w = torch.zeros(2)", "LAST": "w.mul_(0.9)\nprint(w.norm())"}, "w"),
+    "the same in a part of it": (
+        {"TOP": "w = [torch.zeros(2)]", "LAST": "for q in w:\n    q.add_(1)\nprint(w[0].norm())"}, "w"),
+    "the same by another name": (
+        {"TOP": "w = [torch.zeros(2)]", "LAST": "q = w[0]\nprint(q)", "INNER": "q += 1"}, "q"),
+    "the same, by one of a part": (
+        {"TOP": "w = {'a': torch.zeros(2)}", "LAST": "for k, q in w.items():\n    q += 1\nprint(w)"}, "w"),
+    "what is given to a function": (
+        {"TOP": "w = [p.norm() for p in model.parameters()]", "LAST": "evaluate(w)"}, "w"),
+    "an iterator": ({"TOP": "w = enumerate([1, 2])", "LAST": "print(list(w))"}, "w"),
+    "a generator": ({"TOP": "w = (p.norm() for p in model.parameters())", "LAST": "print(sum(w))"}, "w"),
+    "parts that are iterators": ({"TOP": "w = [zip([1], [2])]", "LAST": "print(list(w[0]))"}, "w"),
+    "a dict that takes in keys": (
+        {"TOP": "from collections import defaultdict\nw = defaultdict(int)", "LAST": "print(w[epoch], w)"},
+        "w"),
+    "what is made before the loop, and read in an added function": (
+        {"TOP": "w = torch.zeros(2)\ndef f():\n    w.add_(1)", "LAST": "f()\nprint(w)"}, "f"),
+    "a draw": ({"TOP": "w = torch.randn(2)", "LAST": "print(w)"}, "w"),
+    "what is bound again": (
+        {"TOP": "w = torch.zeros(2)", "LAST": "print(w.norm())\nw = model.weight.clone()"}, "w"),
+    "a copy out of it": (
+        {"TOP": "w = torch.zeros(2)", "LAST": "torch.add(w, 1, out=w)\nprint(w.norm())"}, "w"),
+    "a method of the project's of that name": (
+        {"TOP": "w = [1.0]", "METHODS": "def count(self, x):\n    x.append(1)",
+         "LAST": "trainer.count(w)\nprint(len(w))"}, "w"),
     "a sum over epochs": ({"TOP": "total = 0", "LAST": "total += epoch\nprint(total)"}, "total"),
 }  # fmt: skip
 FRESH = {
+    "an expression that chooses": {"LAST": "v = 2 * epoch\nprint('big' if v > 1 else 'small')"},
+    "the same of what a loop binds": (
+        {"LAST": "for n, p in model.named_parameters():\n    print(0 if p.grad is None else p.grad.norm())"}),
+    "what an expression binds for its branch": {"LAST": "print(v) if (v := 2 * epoch) > 1 else None"},
+    "what is bound on the way": {"LAST": "if epoch and (v := 2 * epoch):\n    print(v)"},
+    "the same in an and": {"LAST": "(v := 2 * epoch) > 1 and print(v)"},
+    "what is made before the loop, and read": (
+        {"TOP": "torch.manual_seed(0)", "METHODS": "pass", "LAST": "print((model.weight - w).norm())",
+         "BEFORE": "w = model.weight.detach().clone()"}),
+    "a number from before the loop": (
+        {"BEFORE": "w = model.weight.norm().item()", "LAST": "print(f'{model.weight.norm() / w:.3f}')"}),
+    "names from before the loop": (
+        {"BEFORE": "w = [n for n, _ in model.named_parameters()]", "LAST": "for n in w:\n    print(n)"}),
+    "copies of all parameters": (
+        {"BEFORE": "with torch.no_grad():\n    w = {n: p.clone() for n, p in model.named_parameters()}",
+         "LAST": "d = 0\nfor n, p in model.named_parameters():\n    d += (p - w[n]).norm().item()\nprint(d)"}),
+    "the same side by side": (
+        {"BEFORE": "w = [p.detach().clone() for p in model.parameters()]",
+         "LAST": "print(sum((p - q).pow(2).sum() for p, q in zip(model.parameters(), w)) ** 0.5)"}),
+    "a deep copy": (
+        {"BEFORE": "import copy\nw = copy.deepcopy(model.state_dict())",
+         "LAST": "with torch.no_grad():\n    print(torch.dist(model.weight, w['weight']))"}),
     "a list for each epoch": (
         {"EPOCH": "norms = []", "INNER": "norms.append(x.norm().item())", "LAST": "print(max(norms))"}),
     "a counter for each epoch": {"EPOCH": "n = 0", "INNER": "n += 1", "LAST": "print(n)"},

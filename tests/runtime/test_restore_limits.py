@@ -52,6 +52,21 @@ SILENT = {
     ),
 }
 SILENT_TORCH = {
+    "a sparse tensor with a graph": (
+        "import torch\ny = None",
+        "y = torch.eye(2, requires_grad=True).to_sparse()",
+        "(y.requires_grad, y.grad_fn)",
+    ),
+    "a sparse tensor of another class": (
+        "import torch\ny = None",
+        "y = torch.nn.Parameter(torch.eye(2).to_sparse())",
+        "y",
+    ),
+    "a sparse tensor changed in place": (
+        "import torch\ny = torch.eye(2).to_sparse()",
+        "y.mul_(2)",
+        "y",
+    ),
     "a conjugate view": ("import torch\nx = torch.tensor([1 + 2j])", "y = x.conj()", "y.tolist()"),
     "a negated view": ("import torch\nx = torch.tensor([1 + 2j])", "y = x.conj().imag", "y.tolist()"),
     "the retained gradient of a tensor with a graph": (
@@ -115,6 +130,26 @@ REFUSED = {
     "a view of a dict": ("d = {1: 2}; v = None", "v = d.keys()", "list(v)"),
 }
 REFUSED_LIBRARIES = {
+    "a new sparse tensor": (
+        "import torch\ny = None",
+        "y = torch.tensor([0.0, 2.0]).to_sparse(); z = y.to_dense().reshape(1, 2).to_sparse_csr()",
+        "(y, y.is_coalesced(), z)",
+    ),
+    "a new sparse leaf, and its gradient": (
+        "import torch\ny = None",
+        "y = torch.eye(2).to_sparse().requires_grad_(); torch.sparse.sum(y).backward()",
+        "(y, y.is_leaf, y.grad)",
+    ),
+    "sparse gradients of a parameter": (
+        "import torch\ne = torch.nn.Embedding(4, 1, sparse=True); o = torch.optim.SparseAdam(e.parameters())",
+        "e(torch.tensor([1, 1, 3])).sum().backward(); o.step()",
+        "(e.weight, e.weight.grad, e.weight.grad.is_coalesced(), o.state_dict())",
+    ),
+    "a new quantized tensor": (
+        "import torch\ny = None",
+        "y = torch.quantize_per_tensor(torch.tensor([0.1, 0.7]), 0.1, 2, torch.quint8)",
+        "y",
+    ),
     "a namespace that holds a model": (
         "import torch\nfrom types import SimpleNamespace\n"
         "ns = SimpleNamespace(m=torch.nn.Linear(1, 1)); x = 0",
@@ -171,6 +206,8 @@ def test_nothing_comes_back_wrong_in_silence(tmp_path: Path, setup: str, body: s
     assert repr(seen) == repr(truth)
 
 
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support", "ignore:torch.quantize_per_tensor")
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
 @pytest.mark.parametrize(("setup", "body", "look"), rows(REFUSED, REFUSED_LIBRARIES))
 def test_a_checkpoint_brings_back_the_less_usual(tmp_path: Path, setup: str, body: str, look: str) -> None:
     if "torch" in setup:
