@@ -88,11 +88,18 @@ def _refuse_changes(matches: dict[str, FileMatch]) -> None:
     for file, change in changes[:MAX_CHANGES]:
         messages.say(f"{file}:{change.new_line or change.old_line}: {change.text}  ({change.why})")
     more = f" ({len(changes) - MAX_CHANGES} more)" if len(changes) > MAX_CHANGES else ""
+    added = sum(change.added for _, change in changes)
+    found = [_count(added, "added line that does more than look", "added lines that do more than look")]
+    found += [_count(len(changes) - added, "changed line", "changed lines")]
     raise FlorcError(
-        f"this is another program than the recorded one: {len(changes)} changed lines{more}",
+        f"this is another program than the recorded one: {' and '.join(filter(None, found))}{more}",
         hint="a replay takes added lines that only observe; record again, or undo the changes",
         exit_code=EXIT_REFUSED,
     )
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}" if number else ""
 
 
 def edits_of(matches: dict[str, FileMatch]) -> Edits:

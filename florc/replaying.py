@@ -410,12 +410,22 @@ class _Replay:
             self._bar.clear()
         messages.say(words)
 
+    def _silence(self) -> list[str]:
+        """What to say where nothing at all was printed."""
+        window = self._prepared.window
+        if window.inner:
+            return ["no added line printed in those iterations of loops inside that --at names"]
+        if self._options.new or self._options.sample:
+            where = "" if window.whole else " in the iterations asked for"
+            return [f"no added line printed anything{where}"]
+        return []
+
     def _report(self, tally: Any, reason: str) -> None:
         if self._bar is not None:
             self._bar.clear()
         file = self._options.summary if self._share is None else self._share.summary
-        if self._share is None and self._prepared.window.inner and not (tally.shown or tally.noted):
-            tally.notes.append("no added line printed in those iterations of loops inside that --at names")
+        if self._share is None and not (tally.shown or tally.noted):
+            tally.notes += self._silence()
         if tally.noted and self._prepared.url:
             messages.say(f"what the added lines have noted is not kept: {self._prepared.url} is only read")
         elif not self._options.rerun:

@@ -25,7 +25,7 @@ from .journal import JournalWriter
 from .noted import Noted, plain
 from .output import locate, log_parts
 from .plain import as_data
-from .policy import DEFAULT_OVERHEAD, DENSE, Policy
+from .policy import DEFAULT_OVERHEAD, DENSE, UNFELT, Policy
 from .project import Project
 from .seal import Seal
 from .signals import calm
@@ -422,10 +422,11 @@ class Recorder:
         self._stalls[loop.block] = (entry, self.policy.costs(block).stall.value)
         if taken.opaque:
             self._blind[loop.block] = self._blind.get(loop.block, 0) + 1
-            self.note(
-                f"{loop.block}: florc cannot see inside {', '.join(taken.opaque[:3])}; "
-                "what holds it is executed on replay"
-            )
+            if self.policy.costs(block).compute_seconds > UNFELT:
+                self.note(
+                    f"{loop.block}: florc cannot see inside {', '.join(taken.opaque[:3])}; "
+                    "what holds it is executed on replay"
+                )
             return None
         return taken
 

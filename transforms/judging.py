@@ -135,7 +135,8 @@ class Court:
         return self.loops.when(node)
 
     def _change(self, finding: Finding, why: str) -> Change:
-        return Change(finding.old_line, finding.new_line, self._text(finding), why)
+        added = not finding.step.old
+        return Change(finding.old_line, finding.new_line, self._text(finding), why, added)
 
     def _text(self, finding: Finding) -> str:
         new = finding.step.new

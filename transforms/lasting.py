@@ -43,7 +43,8 @@ def lasting_why(node: ast.Call) -> str:
         return ""
     name = ".".join(path)
     if path[-1] in HOOKS:
-        return f"`{name}` makes recorded code that is not executed again call something"
+        there = "print there, in its own lines"
+        return f"`{name}` makes recorded code that is not executed again call something: {there}"
     if path[-1] in SETTINGS or path[-2:] in REGISTRIES:
         return f"`{name}` changes a setting that the recorded program goes on with"
     return ""

@@ -54,6 +54,8 @@ class Change:
     text: str
     """The first source line, stripped: the new one, or the old one of a removed statement."""
     why: str
+    added: bool = False
+    """Nothing recorded was changed: a new statement does more than look."""
 
 
 @dataclass(frozen=True)

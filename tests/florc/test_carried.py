@@ -134,7 +134,7 @@ FRESH = {
         {"BEFORE": "w = [n for n, _ in model.named_parameters()]", "LAST": "for n in w:\n    print(n)"}),
     "copies of all parameters": (
         {"BEFORE": "with torch.no_grad():\n    w = {n: p.clone() for n, p in model.named_parameters()}",
-         "LAST": "d = 0\nfor n, p in model.named_parameters():\n    d += (p - w[n]).norm().item()\nprint(d)"}),
+         "LAST": "d = 0\nfor n, p in model.named_parameters():\n    d += (p - w[n]).norm()\nprint(d)"}),
     "the same side by side": (
         {"BEFORE": "w = [p.detach().clone() for p in model.parameters()]",
          "LAST": "print(sum((p - q).pow(2).sum() for p, q in zip(model.parameters(), w)) ** 0.5)"}),
