@@ -38,7 +38,7 @@ class Teller:
 
     def words(self, number: int) -> str:
         """One node's difference: its path, what it is now, what was recorded."""
-        path = self._path(number).removesuffix(".<st>")
+        path = self._path(number)
         recorded = self._recorded(number)
         if recorded is None:
             return path or "the names bound"

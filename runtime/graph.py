@@ -356,8 +356,8 @@ def edge_text(edge: Any) -> str:
         return f"[{edge[1]}]"
     if tag == "d":
         return f"[{edge[1]!r}]"
-    if tag == "ns":
-        return ""
+    if tag in ("ns", "st", "sp"):
+        return ""  # a user does not tell a tensor from its memory
     return f".<{tag}>"
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from . import sparse
 from .device import flat_bytes, lane
 from .errors import CannotRestore, NeedsExecution
 from .kind import (
@@ -155,8 +156,7 @@ class Tensor(Kind):
     def read(self, obj: Any, walk: Walk) -> tuple[Any, ...]:
         if not _is_plain(obj):
             return self._saved(obj, walk)
-        storage = walk.ref(obj.untyped_storage(), ("st",))
-        walk.cover(storage[0], *_span(obj))
+        strides, offset, storage = self._place(obj, walk)
         graph = None if obj.grad_fn is None else _graph_name(obj)
         grad = obj.grad if graph is None or obj.retains_grad else None
         if graph is not None and walk.current >= walk.first_new:
@@ -166,8 +166,8 @@ class Tensor(Kind):
             class_ref(obj, walk),
             _name(obj.dtype),
             tuple(obj.shape),
-            tuple(obj.stride()),
-            obj.storage_offset(),
+            strides,
+            offset,
             storage,
             obj.requires_grad,
             graph,
@@ -179,8 +179,17 @@ class Tensor(Kind):
         )
 
     @staticmethod
+    def _place(obj: Any, walk: Walk) -> tuple[Any, int, Any]:
+        """(strides, offset, storage); of a sparse tensor what it is made of, 0 and None."""
+        if obj.layout in sparse.LAYOUTS:
+            return sparse.content_of(obj, walk, _span), 0, None
+        storage = walk.ref(obj.untyped_storage(), ("st",))
+        walk.cover(storage[0], *_span(obj))
+        return tuple(obj.stride()), obj.storage_offset(), storage
+
+    @staticmethod
     def _saved(obj: Any, walk: Walk) -> tuple[Any, ...]:
-        """Sparse, quantized and other tensors without a strided storage: by their pickle."""
+        """Quantized and other tensors without a strided storage: by their pickle."""
         import io
 
         buffer = io.BytesIO()
@@ -197,6 +206,8 @@ class Tensor(Kind):
     def follow(self, holder: Any, edge: Any) -> Any:
         if edge[0] == "st":
             return holder.untyped_storage()
+        if edge[0] == sparse.EDGE:
+            return sparse.follow(holder, edge)
         if edge == ("a", "_backward_hooks"):
             return holder._backward_hooks
         return holder.grad if edge[0] == "g" else follow_attribute(holder, edge)
@@ -206,6 +217,8 @@ class Tensor(Kind):
         view = view.conj() if content[11] else view
         view = torch._neg_view(view) if content[12] else view
         graph = content[8]
+        if graph is not None and content[6] is None:
+            raise CannotRestore("a sparse tensor with an autograd graph")
         if graph is not None:
             return _stub(graph)(view)
         cls = build.get(content[1])
@@ -220,6 +233,8 @@ class Tensor(Kind):
 
     @staticmethod
     def _view(content: Any, build: Build) -> Any:
+        if content[6] is None:
+            return sparse.made(content[4], content[3], build)
         storage = build.get(content[6])
         build.fill()
         dtype = getattr(torch, content[2])
@@ -231,7 +246,7 @@ class Tensor(Kind):
         if content[0] == SavedTensor.tag:
             obj.grad = None if content[5] is None else build.whole(content[5])
             return
-        if not _is_plain(obj):
+        if not _is_plain(obj) or (content[6] is None) != (obj.layout in sparse.LAYOUTS):
             raise CannotRestore(f"a {obj.layout} tensor stands where the record had another")
         if content[8] is None and not self._in_place(obj, content, build):
             if obj.grad_fn is not None:
@@ -253,6 +268,9 @@ class Tensor(Kind):
 
     @staticmethod
     def _in_place(obj: Any, content: Any, build: Build) -> bool:
+        if content[6] is None or obj.layout is not torch.strided:
+            made_of = content[6] is None and sparse.is_made_of(obj, content[4], build)
+            return made_of and tuple(obj.shape) == content[3]
         same_view = (
             tuple(obj.shape) == content[3]
             and tuple(obj.stride()) == content[4]
@@ -307,7 +325,7 @@ def _span(obj: Any) -> tuple[int, int]:
 
 
 def _is_plain(obj: Any) -> bool:
-    if obj.layout is not torch.strided or obj.is_quantized or obj.is_meta:
+    if obj.is_quantized or obj.is_meta or not (obj.layout is torch.strided or obj.layout in sparse.LAYOUTS):
         return False
     return not (hasattr(type(obj), "__tensor_flatten__") and type(obj) is not torch.nn.Parameter)
 

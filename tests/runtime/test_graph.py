@@ -64,7 +64,7 @@ def test_names_of_modules_are_written_with_their_module():
 
 @pytest.mark.parametrize(
     ("edge", "words"),
-    [(("a", "x"), ".x"), (("d", "k"), "['k']"), (("k", 3), "[3]"), (("ns", "m"), ""), (("st",), ".<st>")],
+    [(("a", "x"), ".x"), (("d", "k"), "['k']"), (("k", 3), "[3]"), (("ns", "m"), ""), (("st",), "")],
 )
 def test_a_step_in_words(edge, words):
     assert edge_text(edge) == words

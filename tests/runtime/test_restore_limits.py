@@ -62,11 +62,6 @@ SILENT_TORCH = {
         "y = torch.nn.Parameter(torch.eye(2).to_sparse())",
         "y",
     ),
-    "a sparse tensor changed in place": (
-        "import torch\ny = torch.eye(2).to_sparse()",
-        "y.mul_(2)",
-        "y",
-    ),
     "a conjugate view": ("import torch\nx = torch.tensor([1 + 2j])", "y = x.conj()", "y.tolist()"),
     "a negated view": ("import torch\nx = torch.tensor([1 + 2j])", "y = x.conj().imag", "y.tolist()"),
     "the retained gradient of a tensor with a graph": (
@@ -134,6 +129,26 @@ REFUSED_LIBRARIES = {
         "import torch\ny = None",
         "y = torch.tensor([0.0, 2.0]).to_sparse(); z = y.to_dense().reshape(1, 2).to_sparse_csr()",
         "(y, y.is_coalesced(), z)",
+    ),
+    "values that share a new sparse tensor's memory": (
+        "import torch\ny = v = None",
+        "y = torch.eye(2).to_sparse(); v = y.values(); v += 1",
+        "(v.mul_(2), y, y.is_coalesced())",
+    ),
+    "what a compressed one shares": (
+        "import torch\ny = v = None",
+        "y = torch.eye(4).to_sparse_bsr((2, 2)); v = y.values()[0]; z = torch.eye(3).to_sparse_csc()",
+        "(v.mul_(2), y, z)",
+    ),
+    "a sparse tensor changed in place, and one made anew": (
+        "import torch\nx = torch.eye(2).to_sparse(); v = x.values(); y = torch.eye(2).to_sparse(); a = y",
+        "v.mul_(3); y.add_(torch.ones(2, 2).to_sparse())",
+        "(x, v, y, y.is_coalesced(), a is y)",
+    ),
+    "an empty sparse tensor, and one of rows": (
+        "import torch\ny = None",
+        "y = [torch.zeros(2, 3).to_sparse(), torch.ones(2, 3).to_sparse(1)]",
+        "(y, y[1].sparse_dim())",
     ),
     "a new sparse leaf, and its gradient": (
         "import torch\ny = None",
