@@ -531,5 +531,6 @@ def _these(where: str) -> str:
 
 def _listed(paths: list[str]) -> str:
     """The first few by name, the rest counted."""
+    paths = list(dict.fromkeys(paths))  # a tensor and its memory have one name
     more = f" and {len(paths) - MAX_NAMED} more" if len(paths) > MAX_NAMED else ""
     return ", ".join(paths[:MAX_NAMED]) + more
