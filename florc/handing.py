@@ -35,7 +35,7 @@ def between(
         added, ids = modules.of(file), match.match.ids
         parting, called = ({at for at, block in ids.items() if block in of} for of in (loops, inside))
         reads = reads_of(modules.tree(file), live(match), own[file], parting, called, defined)
-        found.update(f"{call}()" for call in reads.by_name)
+        found.update(reads.left, (f"{call}()" for call in reads.by_name))
         for use in reads.uses:
             if added.is_defined(use.name):
                 set_from_here = use.is_changed or (use.is_asked and added.is_function(use.name))
@@ -47,7 +47,9 @@ def between(
             theirs = modules.of(other)
             asked = reads.attributes.intersection(frozenset().union(*scopes.values()))
             found.update(
-                name for name in asked if (other != file or theirs.is_defined(name)) and theirs.keeps(name)
+                name
+                for name in asked
+                if (other != file or theirs.is_defined(name)) and theirs.keeps(name, shared=other != file)
             )
     return sorted(found)
 

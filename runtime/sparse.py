@@ -40,12 +40,21 @@ def is_coalesced(tensor: Any) -> bool:
 def content_of(tensor: Any, walk: Walk, span: Any) -> tuple[Any, ...]:
     """(layout, coalesced, parts): of each part dtype, shape, strides, offset and its storage.
 
+    Indices of a sum have room for more than there are, which nobody has written. Where so their bytes stand
+    in the place of the storage, in order.
+
     span: what a tensor shows of its storage.
     """
-    parts = []
-    for place, part in enumerate(parts_of(tensor)):
+    parts: list[tuple[Any, ...]] = []
+    tensors = parts_of(tensor)
+    last = len(tensors) - 1  # the values
+    for place, part in enumerate(tensors):
+        start, end = span(part)
+        if part.device.type == "cpu" and end - start > part.numel() * part.element_size() and place < last:
+            parts.append((*_view_of(part)[:3], 0, part.contiguous().numpy().tobytes()))
+            continue
         storage = walk.ref(part.untyped_storage(), (EDGE, place))
-        walk.cover(storage[0], *span(part))
+        walk.cover(storage[0], start, end)
         parts.append((*_view_of(part), storage))
     return _name(tensor.layout), is_coalesced(tensor), tuple(parts)
 
@@ -55,8 +64,13 @@ def made(content: Any, shape: tuple[int, ...], build: Build) -> Any:
     layout, coalesced, parts = content
     views: list[Any] = []
     for dtype, size, strides, offset, storage in parts:
+        kind = getattr(torch, dtype)
+        if isinstance(storage, bytes):
+            there = torch.frombuffer(bytearray(storage), dtype=kind).reshape(size)
+            views.append(torch.empty_strided(size, strides, dtype=kind).copy_(there))
+            continue
         memory = build.get(storage)
-        empty = torch.empty(0, dtype=getattr(torch, dtype), device=memory.device)
+        empty = torch.empty(0, dtype=kind, device=memory.device)
         views.append(empty.set_(memory, offset, size, strides))
     build.fill()  # indices are looked at
     coordinates: Any = torch.sparse_coo_tensor

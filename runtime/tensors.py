@@ -181,7 +181,7 @@ class Tensor(Kind):
     @staticmethod
     def _place(obj: Any, walk: Walk) -> tuple[Any, int, Any]:
         """(strides, offset, storage); of a sparse tensor what it is made of, 0 and None."""
-        if obj.layout in sparse.LAYOUTS:
+        if obj.layout is not torch.strided:
             return sparse.content_of(obj, walk, _span), 0, None
         storage = walk.ref(obj.untyped_storage(), ("st",))
         walk.cover(storage[0], *_span(obj))
@@ -189,7 +189,10 @@ class Tensor(Kind):
 
     @staticmethod
     def _saved(obj: Any, walk: Walk) -> tuple[Any, ...]:
-        """Quantized and other tensors without a strided storage: by their pickle."""
+        """Quantized and other tensors: by their pickle, to tell whether they changed.
+
+        They are not made from it, for what shares their memory would not any more.
+        """
         import io
 
         buffer = io.BytesIO()
@@ -198,10 +201,7 @@ class Tensor(Kind):
         except Exception:
             walk.opaque.append((walk.current, f"a {obj.layout} tensor"))
             return (SavedTensor.tag, None)
-        graph = None if obj.grad_fn is None else _graph_name(obj)
-        grad = obj.grad if graph is None or obj.retains_grad else None
-        held = None if grad is None else walk.ref(grad, ("g",))
-        return (SavedTensor.tag, buffer.getvalue(), class_ref(obj, walk), obj.requires_grad, graph, held)
+        return (SavedTensor.tag, buffer.getvalue())
 
     def follow(self, holder: Any, edge: Any) -> Any:
         if edge[0] == "st":
@@ -243,9 +243,6 @@ class Tensor(Kind):
         )
 
     def write(self, obj: Any, content: Any, build: Build) -> None:
-        if content[0] == SavedTensor.tag:
-            obj.grad = None if content[5] is None else build.whole(content[5])
-            return
         if not _is_plain(obj) or (content[6] is None) != (obj.layout in sparse.LAYOUTS):
             raise CannotRestore(f"a {obj.layout} tensor stands where the record had another")
         if content[8] is None and not self._in_place(obj, content, build):
@@ -286,14 +283,7 @@ class SavedTensor(Kind):
     tag = "saved tensor"
 
     def make(self, content: Any, build: Build) -> Any:
-        import io
-
-        if content[1] is None or len(content) == 2:  # format 6
-            raise CannotRestore("a tensor whose bytes, or whose place in autograd, were not saved")
-        made = torch.load(io.BytesIO(content[1]), weights_only=False)  # this user's own record
-        if content[4] is not None or type(made) is not build.get(content[2]):
-            raise CannotRestore(f"a {made.layout} tensor with a graph, or of a class of its own")
-        return made.requires_grad_(content[3])
+        raise CannotRestore("a quantized, nested or otherwise special tensor")
 
 
 class TorchGenerator(Kind):
@@ -325,7 +315,9 @@ def _span(obj: Any) -> tuple[int, int]:
 
 
 def _is_plain(obj: Any) -> bool:
-    if obj.is_quantized or obj.is_meta or not (obj.layout is torch.strided or obj.layout in sparse.LAYOUTS):
+    if obj.is_quantized or obj.is_meta:
+        return False
+    if obj.layout is not torch.strided and obj.layout not in sparse.LAYOUTS:
         return False
     return not (hasattr(type(obj), "__tensor_flatten__") and type(obj) is not torch.nn.Parameter)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from .handed import added_statements
 from .knowledge import facts_of, last_name
+from .knowledge_tables import HARMLESS_CONTEXTS
 from .probes import Probe
 from .recorded import SCOPES, names_in
 from .settled import settled
@@ -19,7 +20,10 @@ from .statements import DEFINITIONS, FUNCTIONS, LOOPS, WITHS, first_line
 
 Place = tuple[int, int]  # line and column
 _OF_ATTRIBUTES = frozenset({"setattr", "delattr", "getattr", "hasattr", "vars"})
-_BY_NAME = frozenset({"globals", "locals", "vars", "dir", "exec", "eval"})
+_BY_NAME = frozenset({"globals", "locals", "vars", "dir"})
+_BY_TEXT = frozenset({"exec", "eval", "compile", "__import__", "import_module"})
+_LET_THROUGH = HARMLESS_CONTEXTS - {"suppress"}
+"""Context managers that let an exception go on."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +50,14 @@ class Reads:
         uses: names of the probes' own.
         attributes: every attribute that is read of anything.
         by_name: calls that look names up by their text.
+        left: names that statements after the loops read, and that not every iteration binds.
         settled: names of the probes' own that are bound before the loops, and left as they are in them.
     """
 
     uses: tuple[Use, ...]
     attributes: frozenset[str]
     by_name: frozenset[str]
+    left: frozenset[str]
     settled: frozenset[str]
 
 
@@ -72,19 +78,23 @@ def reads_of(
     """
     look = _Look(tree, own, loops, inside)
     statements = added_statements(tree, [probe for probe in probes if not probe.inert])
-    uses: list[Use] = []
+    looped = [one for one in statements if not look.runs_once(one)]
+    uses = [use for one in looped for use in look.uses(one)]
     attributes, by_name = set[str](), set[str]()
-    for statement in statements:
-        if look.runs_once(statement):
-            continue
-        uses += look.uses(statement)
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Attribute):
-                attributes.add(node.attr)
-            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.args:
-                by_name.update({node.func.id} & _BY_NAME)
+    for node in (node for statement in looped for node in ast.walk(statement)):
+        if isinstance(node, ast.Attribute):
+            attributes.add(node.attr)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            attributes.add(node.value)  # getattr(module, "seen"), sys.modules["__main__"]
+        elif isinstance(node, ast.Call):
+            name = last_name(node.func)
+            bare = isinstance(node.func, ast.Name) and not node.args
+            by_name.update({name} & (_BY_TEXT | _BY_NAME if bare else _BY_TEXT))
+    left = {name for one in statements if one not in looped for name in look.left(one, looped)}
+    if any(_names_main(node) for statement in statements for node in ast.walk(statement)):
+        left.add("__main__")  # a name of whose is not told from the program's
     quiet = settled(statements, look.runs_once, facts_of(tree, defined))
-    return Reads(tuple(uses), frozenset(attributes), frozenset(by_name), quiet)
+    return Reads(tuple(uses), frozenset(attributes), frozenset(by_name), frozenset(left), quiet)
 
 
 class _Look:
@@ -124,10 +134,41 @@ class _Look:
     def uses(self, statement: ast.stmt) -> Iterator[Use]:
         for name, node in _reads(statement):
             home = self._home(name, statement)
-            if home is None or (isinstance(home, FUNCTIONS) and home not in self._holding):
+            if home is None or self._is_anew(home, statement):
                 continue
             asked = isinstance(self._around[node], ast.Attribute)
             yield Use(name, self._is_fresh(name, node), asked, self._is_changed(node))
+
+    def _is_anew(self, home: ast.AST, statement: ast.stmt) -> bool:
+        """Tell whether variables of this function live no longer than an iteration: a call in it has its own.
+
+        Not so for those of a function around the statement's, nor of a generator.
+        """
+        if not isinstance(home, FUNCTIONS) or home in self._holding:
+            return False
+        nearest = next(node for node in self._ways_up(statement) if isinstance(node, FUNCTIONS))
+        return nearest is home and not any(map(_suspends, home.body))
+
+    def left(self, statement: ast.stmt, looped: Sequence[ast.stmt]) -> Iterator[str]:
+        """Names that a statement outside of the loops reads, and that the last iteration may not have bound.
+
+        looped: the added statements in loops.
+        """
+        for name, _ in _reads(statement):
+            home = self._home(name, statement)
+            binding = [one for one in looped if name in names_in([one]).bound]
+            binding = [one for one in binding if self._home(name, one) is home]
+            if home is not None and binding and not any(self._is_in_each(one, name) for one in binding):
+                yield name
+
+    def _is_in_each(self, statement: ast.stmt, name: str) -> bool:
+        """Tell whether every iteration of a loop binds the name by this statement of its body."""
+        loop = self._around[statement]
+        if loop not in self._loops or not _surely_binds(statement, name):
+            return False
+        body = next((one for one in _bodies(loop) if statement in one), [])
+        before = [node for one in body[: body.index(statement)] for node in ast.walk(one)]
+        return not any(isinstance(node, (ast.Break, ast.Continue, ast.Return)) for node in before)
 
     def _is_changed(self, node: ast.AST) -> bool:
         outer = self._around[node]
@@ -158,6 +199,23 @@ class _Look:
                 return False
             inner = outer
         return False
+
+
+def _names_main(node: ast.AST) -> bool:
+    """Tell whether the script is called by its name as a module."""
+    if isinstance(node, ast.Import):
+        return any(one.name == "__main__" for one in node.names)
+    return isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and (
+        node.slice.value == "__main__"
+    )
+
+
+def _suspends(node: ast.AST) -> bool:
+    """Tell whether a function with this in its body is a generator, or one that waits."""
+    if isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)):
+        return True
+    inside = (*FUNCTIONS, ast.Lambda)
+    return not isinstance(node, inside) and any(map(_suspends, ast.iter_child_nodes(node)))
 
 
 def _reads(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
@@ -226,7 +284,9 @@ def _surely_binds(node: ast.AST, name: str) -> bool:
     if isinstance(node, (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign)) and node.value is not None:
         return name in names_in(_targets(node)).bound or _binds(node.value, name)
     if isinstance(node, WITHS):
-        return name in names_in(list(node.items)).bound or _any_binds(node.body, name)
+        heads = [item.context_expr for item in node.items]
+        known = all(isinstance(one, ast.Call) and last_name(one.func) in _LET_THROUGH for one in heads)
+        return name in names_in(list(node.items)).bound or (known and _any_binds(node.body, name))
     if isinstance(node, ast.If):
         return _any_binds(node.body, name) and _any_binds(node.orelse, name)
     if isinstance(node, ast.Try):

@@ -30,7 +30,7 @@ _READING_METHODS = frozenset(
     "items keys values get index count join format split startswith endswith".split()
 )
 
-_COMPARING = (ast.Compare, ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.FormattedValue, ast.Starred, ast.If)
+_COMPARING = (ast.Compare, ast.BinOp, ast.UnaryOp, ast.FormattedValue, ast.Starred, ast.If)
 
 Find = Callable[[str, int], "Added | None"]
 """By a module's name and the dots before it: what somebody added there; None for what nobody changed."""
@@ -80,12 +80,12 @@ class Added:
         nodes = self._definitions.get(name, [])
         return any(isinstance(node, FUNCTIONS) or _lambda_of(node) is not None for node in nodes)
 
-    def keeps(self, name: str, seen: frozenset[str] = frozenset()) -> bool:
-        """Tell whether what this name stands for may keep something."""
+    def keeps(self, name: str, seen: frozenset[str] = frozenset(), shared: bool = False) -> bool:
+        """Tell whether what this name stands for may keep something; shared: others have it, too."""
         if name in seen:
             return False
         if name in self._bindings:
-            return not self._is_settled(name)
+            return not self._is_settled(name, shared)
         nodes = self._definitions.get(name) or self._definitions.get("*", [])
         return any(self._node_keeps(node, name, seen | {name}) for node in nodes)
 
@@ -117,22 +117,22 @@ class Added:
         for _, around in self._uses(name):
             attributes = [parent.attr for parent in around[: depth + 1] if isinstance(parent, ast.Attribute)]
             if len(attributes) <= depth:
-                return any(module.keeps(one) for one in module.all_names)
+                return any(module.keeps(one, shared=True) for one in module.all_names)
             used.add(attributes[depth])
-        return any(module.keeps(one) for one in used)
+        return any(module.keeps(one, shared=True) for one in used)
 
     def _from_keeps(self, node: ast.ImportFrom, name: str) -> bool:
         module = self.find(node.module or "", node.level)
         for alias in node.names:
             if alias.name == "*":
-                return module is not None and module.keeps(name)
+                return module is not None and module.keeps(name, shared=True)
             if name != (alias.asname or alias.name):
                 continue
             joint = "." if node.module else ""
             inner = self.find(f"{node.module or ''}{joint}{alias.name}", node.level)
             if inner is not None:
-                return any(inner.keeps(one) for one in inner.all_names)
-            return module is not None and module.keeps(alias.name)
+                return any(inner.keeps(one, shared=True) for one in inner.all_names)
+            return module is not None and module.keeps(alias.name, shared=True)
         return False
 
     @property
@@ -202,7 +202,7 @@ class Added:
 
     # -- variables --------------------------------------------------------------------------------------
 
-    def _is_settled(self, name: str) -> bool:
+    def _is_settled(self, name: str, shared: bool) -> bool:
         """Tell whether a variable is bound once, to what nobody changes."""
         bindings = self._bindings[name]
         only = bindings[0]
@@ -215,6 +215,8 @@ class Added:
             return False
         if self._is_immutable(only.value):
             return True
+        if shared:
+            return False
         flat = isinstance(only.value, (ast.List, ast.Tuple, ast.Set, ast.Dict))
         parts = [part for part in ast.iter_child_nodes(only.value) if isinstance(part, ast.expr)]
         return flat and all(map(self._is_immutable, parts)) and all(map(_only_reads, self._uses(name)))
@@ -254,6 +256,9 @@ def _reads(node: ast.AST, name: str, around: list[ast.AST]) -> Iterator[tuple[as
 def _only_reads(use: tuple[ast.Name, list[ast.AST]]) -> bool:
     node, around = use
     parent = around[0] if around else None
+    if isinstance(parent, ast.BoolOp):  # comes to one of its operands
+        outer = next(one for one in around if not isinstance(one, ast.BoolOp))
+        return isinstance(outer, (ast.If, ast.While, ast.Assert))
     if isinstance(parent, (ast.For, ast.comprehension)):
         return parent.iter is node
     if isinstance(parent, ast.Subscript):

@@ -21,12 +21,14 @@ Kind = Literal["optimizer", "scheduler", "scaler", "wrapper", "loader", "writer"
 
 @dataclass(frozen=True)
 class Facts:
-    """What one file says about its names: where imported ones come from, which ones the project defines, and
-    which stand for dicts that take in every key they are asked for."""
+    """What one file says about its names: where imported ones come from, which ones the project defines,
+    which stand for dicts that take in every key they are asked for, and which for what a class (or a copy)
+    has built."""
 
     imports: Mapping[str, str] = field(default_factory=lambda: tables.CONVENTIONAL_IMPORTS)
     defined: frozenset[str] = frozenset()
     growing: frozenset[str] = frozenset()
+    built: frozenset[str] = frozenset()
 
 
 CONVENTIONS = Facts()
@@ -35,7 +37,7 @@ CONVENTIONS = Facts()
 def facts_of(tree: ast.AST, defined: Iterable[str] = ()) -> Facts:
     """Read a file's imports and definitions; `defined` adds names other project files define."""
     imports: dict[str, str] = {}
-    own, growing = set(defined), set[str]()
+    own, growing, built = set(defined), set[str](), set[str]()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             imports.update(_plain_imports(node))
@@ -45,10 +47,22 @@ def facts_of(tree: ast.AST, defined: Iterable[str] = ()) -> Facts:
             imports.update({a.asname or a.name: f"{base}{joint}{a.name}" for a in node.names})
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             own.add(node.name)
-        elif isinstance(node, (ast.Assign, ast.AnnAssign)) and _makes_defaultdict(node.value):
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            growing.update(name for target in targets if (name := last_name(target)))
-    return Facts(imports, frozenset(own), frozenset(growing))
+            names = {name for target in targets if (name := last_name(target))}
+            growing.update(names if _makes_defaultdict(node.value) else ())
+            built.update(names if _builds(node.value) else ())
+    return Facts(imports, frozenset(own), frozenset(growing), frozenset(built))
+
+
+def _builds(value: ast.expr | None) -> bool:
+    """Tell whether this may be a new module: `Net(...)`, `Net(...).to(device)`, `deepcopy(net)`."""
+    if not isinstance(value, ast.Call):
+        return False
+    name = last_name(value.func)
+    if name in tables.MOVES_MODULES | {"train", "eval"} and isinstance(value.func, ast.Attribute):
+        return _builds(value.func.value)
+    return name[:1].isupper() or name in {"deepcopy", "compile"}
 
 
 def _makes_defaultdict(value: ast.expr | None) -> bool:
@@ -147,6 +161,27 @@ def _writes_through_arguments(call: ast.Call) -> bool:
     return False
 
 
+def _writes_by_position(call: ast.Call, facts: Facts) -> bool:
+    """Tell whether an argument without a name is one that is written to, or says that one is."""
+    full = origin(call.func, facts)
+    module, _, name = full.rpartition(".")
+    if module == "torch.nn.functional":
+        in_place = any(isinstance(one, ast.Constant) and one.value is True for one in call.args[1:])
+        renorms = len(call.args) > 3 or any(one.arg == "max_norm" for one in call.keywords)
+        return in_place or (name == "embedding" and renorms)
+    if module == "numpy":
+        most = tables.BEFORE_RESULT.get(name, len(call.args))
+        if name == "nan_to_num" and any(one.arg == "copy" for one in call.keywords):
+            return True
+    elif not full and isinstance(call.func, ast.Attribute):  # of an array, which is the first argument
+        most = tables.BEFORE_RESULT.get(call.func.attr, len(call.args) + 1) - 1
+    else:
+        return False
+    return any(not isinstance(one, ast.Constant) for one in call.args[most:]) or (
+        name == "nan_to_num" and len(call.args) > 1
+    )
+
+
 def is_random_call(call: ast.Call, facts: Facts = CONVENTIONS) -> bool:
     """Tell whether a call draws from (or seeds) a global random number generator."""
     full = origin(call.func, facts)
@@ -161,7 +196,9 @@ def is_pure_call(call: ast.Call, facts: Facts = CONVENTIONS) -> bool:
     draw, `next`, `iter`, a trailing underscore or `out=` are not. Arguments that hold calls must be asked
     about themselves.
     """
-    if _writes_through_arguments(call) or is_random_call(call, facts) or _uses_up_a_starred(call):
+    if _writes_through_arguments(call) or _writes_by_position(call, facts):
+        return False
+    if is_random_call(call, facts) or _uses_up_a_starred(call):
         return False
     if not all(_is_pure_function_value(f, facts) for f in _handed_functions(call, facts)):
         return False
@@ -219,7 +256,8 @@ def _is_pure_method(call: ast.Call, func: ast.Attribute, facts: Facts) -> bool:
     name, count = func.attr, len(call.args) + len(call.keywords)
     if name in facts.defined or (name.endswith("_") and not name.endswith("__")):
         return False
-    if name in tables.MOVES_MODULES and looks_like_module(func.value):
+    is_module = looks_like_module(func.value) or last_name(func.value) in facts.built
+    if name in tables.MOVES_MODULES and is_module:
         return False
     if name in tables.PURE_METHODS:
         return True

@@ -328,8 +328,29 @@ _PATHS_AND_TIMES = """
 """
 PURE_METHODS: Final = _names(
     _TENSOR_METHODS + _MODULE_AND_OPTIMIZER + _STRINGS + _CONTAINERS + _PATHS_AND_TIMES
-)
+) - _names("partition subtract")  # an array's, and a Counter's, work in place
 STRING_METHODS: Final = _names(_STRINGS)
+# NumPy writes its result into a positional argument, too: how many come before it, of a function.
+_UNARY = """
+    abs absolute arccos arccosh arcsin arcsinh arctan arctanh cbrt ceil conj cos cosh deg2rad degrees exp exp2
+    expm1 fabs floor isfinite isinf isnan isnat log log10 log1p log2 logical_not negative positive rad2deg
+    radians reciprocal sign sin sinh sqrt square tan tanh trunc nan_to_num
+"""
+_BINARY = """
+    add all amax amin any arctan2 argmax argmin around choose concatenate copysign divide divmod dot equal
+    float_power floor_divide fmax fmin fmod greater greater_equal heaviside hypot less less_equal logaddexp
+    logical_and logical_or logical_xor matmul max maximum median min minimum mod multiply nanargmax nanargmin
+    nanmax nanmedian nanmin not_equal outer power ptp round stack subtract true_divide
+"""
+_OF_THREE = """
+    clip cumprod cumsum mean nanmean nanpercentile nanstd nansum nanvar percentile prod quantile std sum take
+    var
+"""
+BEFORE_RESULT: Final[Mapping[str, int]] = {
+    **dict.fromkeys(_names(_UNARY), 1),
+    **dict.fromkeys(_names(_BINARY), 2),
+    **dict.fromkeys(_names(_OF_THREE), 3),
+}
 # Pure only with at least so many arguments: `d.get(k)` looks up, `queue.get()` takes; `s.replace(a, b)` is a
 # string's, `path.replace(b)` renames a file.
 PURE_WITH_ARGUMENTS: Final[Mapping[str, int]] = {"get": 1, "replace": 2, "__getitem__": 1, "__contains__": 1}

@@ -26,6 +26,7 @@ torch.sum(x); torch.no_grad(); F.cross_entropy(a, b); nn.functional.relu(x); np.
 d.get("k"); d.items(); d.values(); logging.info("x"); logger.warning("x"); logging.getLogger("a").info("x")
 tqdm.write("x"); time.time(); copy.deepcopy(model); torch.cuda.memory_allocated(); florc.log("loss", x)
 max(xs, key=len); sorted(xs, key=lambda x: x.name); map(str, xs); F.relu(x, inplace=False); next_item.mean()
+np.maximum(a, b); np.mean(x, 0); x.max(1, True); np.clip(x, lo, hi); np.nan_to_num(x); x.mean(axis)
 torch.randn_like; np.random.get_state(); sys.stdout.write("x"); datetime.datetime.now(); Path("a").exists()
 """
 IMPURE = {
@@ -37,6 +38,18 @@ IMPURE = {
     "torch.add(a, b, out=c)": "writes an argument",
     "np.add(a, b, out=c)": "writes an argument",
     "F.relu(x, inplace=True)": "writes an argument",
+    "np.maximum(a, b, a)": "writes an argument by its place",
+    "np.exp(a, a)": "writes an argument by its place",
+    "np.mean(a, 0, None, b)": "writes an argument by its place",
+    "a.max(0, b)": "writes an argument by its place",
+    "a.clip(0, 1, b)": "writes an argument by its place",
+    "np.nan_to_num(a, False)": "in place, by an argument",
+    "np.nan_to_num(a, copy=False)": "in place, by an argument",
+    "F.relu(x, True)": "in place, by an argument",
+    "F.embedding(i, w, max_norm=1.0)": "renormalizes the weights",
+    "F.embedding(i, w, None, 1.0)": "renormalizes the weights",
+    "c.subtract(x)": "a Counter's is in place",
+    "a.partition(1)": "an array's is in place",
     "torch.rand(3)": "draws",
     "torch.randperm(3)": "draws",
     "torch.normal(0, 1, (3,))": "draws",
@@ -186,3 +199,11 @@ KINDS = {
 def test_constructors_tie_objects_together(text, expected):
     kind = knowledge.kind_of_call(call(text))
     assert (kind, [ast.unparse(a) for a in knowledge.widened(kind, call(text))]) == expected
+
+
+@pytest.mark.parametrize("made", ["Net()", "nn.Linear(1, 1).to(d)", "copy.deepcopy(net)", "compile(net)"])
+def test_what_moves_a_module_is_told_by_what_its_name_was_bound_to(made):
+    facts = knowledge.facts_of(ast.parse(f"import copy\nm = {made}\nx = loss.sum()"))
+    assert not knowledge.is_pure_call(call("m.double()"), facts)
+    assert knowledge.is_pure_call(call("x.double()"), facts)
+    assert knowledge.is_pure_call(call("m.weight.double()"), facts)
