@@ -91,7 +91,8 @@ def reads_of(
             bare = isinstance(node.func, ast.Name) and not node.args
             by_name.update({name} & (_BY_TEXT | _BY_NAME if bare else _BY_TEXT))
     left = {name for one in statements if one not in looped for name in look.left(one, looped)}
-    if any(_names_main(node) for statement in statements for node in ast.walk(statement)):
+    added = added_statements(tree, probes)
+    if any(_names_main(node) for statement in added for node in ast.walk(statement)):
         left.add("__main__")  # a name of whose is not told from the program's
     quiet = settled(statements, look.runs_once, facts_of(tree, defined))
     return Reads(tuple(uses), frozenset(attributes), frozenset(by_name), frozenset(left), quiet)
@@ -183,7 +184,9 @@ class _Look:
     def _home(self, name: str, statement: ast.stmt) -> ast.AST | None:
         """The function or module whose own name this is; None if it is the program's."""
         for node in self._ways_up(statement):
-            if isinstance(node, FUNCTIONS) and name in self._own.get(first_line(node), ()):
+            if not isinstance(node, FUNCTIONS) or name in names_in(node.body).to_outer:
+                continue
+            if name in self._own.get(first_line(node), ()):
                 return node
         return self._tree if name in self._own.get(0, ()) else None
 
@@ -197,6 +200,8 @@ class _Look:
                     return True
             if isinstance(outer, DEFINITIONS) or outer in self._loops:
                 return False
+            if isinstance(outer, LOOPS) and _suspends(outer):
+                return False  # a generator's: an iteration of it for one of the loop that asks it
             inner = outer
         return False
 

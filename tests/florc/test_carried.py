@@ -34,6 +34,20 @@ class Trainer:
     def step(self, i):
         pass
 
+def make():
+    #OUTER
+    def call(x):
+        #NESTED
+        return 2 * x
+    return call
+
+def batches():
+    #GENERATOR
+    for x in range(9):
+        #YIELDING
+        yield x
+
+call, stream = make(), batches()
 trainer = Trainer()
 #BEFORE
 for epoch in range(4):
@@ -44,6 +58,7 @@ for epoch in range(4):
         evaluate(x)
         #INNER
     validate(2)
+    call(next(stream))
     #LAST
 validate(3)
 print("end")
@@ -116,9 +131,60 @@ HELD = {
     "a method of the project's of that name": (
         {"TOP": "w = [1.0]", "METHODS": "def count(self, x):\n    x.append(1)",
          "LAST": "trainer.count(w)\nprint(len(w))"}, "w"),
+    "a list of a function that made the one called": (
+        {"OUTER": "seen = []", "NESTED": "seen.append(x)\nprint(len(seen))"}, "seen"),
+    "a number of such a function": (
+        {"OUTER": "n = 0", "NESTED": "nonlocal n\nn += 1\nprint(n)"}, "n"),
+    "a class made in one": (
+        {"OUTER": "class C:\n    n = [0]", "NESTED": "C.n[0] += 1\nprint(C.n)"}, "C"),
+    "a generator's": ({"GENERATOR": "c = 0", "YIELDING": "c += 1\nprint(c)"}, "c"),
+    "what some iterations bind, read after the loop": (
+        {"BEFORE": "best = None", "LAST": "if epoch == 1:\n    best = epoch", "END": "print(best)"}, "best"),
+    "what a with may have left out": (
+        {"TOP": "from contextlib import suppress", "BEFORE": "d = {0: 5}\nlast = None",
+         "LAST": "with suppress(KeyError):\n    last = d[epoch]\nprint(last)"}, "last"),
+    "what a with gives another name": (
+        {"TOP": "from contextlib import nullcontext\nseen = []",
+         "LAST": "with nullcontext(seen) as z:\n    z.append(1)\nprint(seen)"}, "seen"),
+    "what a with's head changes": (
+        {"TOP": "from contextlib import nullcontext\nseen = []",
+         "LAST": "with nullcontext(seen.append(1)):\n    print(len(seen))"}, "seen"),
+    "code by its text": ({"TOP": "seen = []", "LAST": "exec('seen.append(1)')\nprint(seen)"}, "exec()"),
+    "the script by its name": (
+        {"TOP": "import __main__\nseen = []", "LAST": "__main__.seen.append(1)\nprint(seen)"}, "__main__"),
+    "the same from where modules are": (
+        {"TOP": "import sys\nseen = []",
+         "LAST": "sys.modules['__main__'].seen.append(1)\nprint(seen)"}, "__main__"),
+    "one operand or the other": (
+        {"TOP": "seen = [0]", "LAST": "x = seen or []\nx.append(epoch)\nprint(len(seen))"}, "seen"),
+    "a time": ({"TOP": "import time\nt = time.time()", "LAST": "print(t)"}, "t"),
+    "a copy of something": (
+        {"BEFORE": "import copy\nw = copy.deepcopy(stream)", "LAST": "print(w[0])"}, "w"),
     "a sum over epochs": ({"TOP": "total = 0", "LAST": "total += epoch\nprint(total)"}, "total"),
 }  # fmt: skip
+ALIASES = {
+    "asarray": ("import numpy as np\nw = np.zeros(1)", "a = np.asarray(w)\na += 1"),
+    "as_tensor": ("import numpy as np\nw = np.zeros(1)", "a = torch.as_tensor(w)\na.add_(1)"),
+    "flip": ("import numpy as np\nw = np.zeros(3)", "a = np.flip(w)\na[0] += 1"),
+    "astype": ("import numpy as np\nw = np.zeros(3)", "a = w.astype(float, copy=False)\na[0] += 1"),
+    "byte": ("w = torch.zeros(3, dtype=torch.uint8)", "a = w.byte()\na += 1"),
+    "atleast": ("w = torch.zeros(2)", "a = torch.atleast_2d(w)\na += 1"),
+    "times one": ("w = [[0]]", "a = w * 1\na[0].append(1)"),
+    "or": ("w = {'a': [1]}", "a = w | {}\na['a'].append(1)"),
+    "deque": ("from collections import deque\nw = [[1]]", "a = deque(w)\na[0].append(1)"),
+    "namespace": ("from types import SimpleNamespace as N\nw = [0]", "a = N(a=w)\na.a.append(1)"),
+    "parts": ("w = [torch.zeros(2)]", "print([q.subtract_(1) for q in w])"),
+    "result": ("import numpy as np\nw = np.zeros(1)", "np.maximum(w, epoch, w)"),
+    "moved": ("import copy\nw = torch.nn.Linear(1, 1)", "print(w.double())"),
+    "counter": ("from collections import Counter\nw = Counter()", "w.subtract([epoch])"),
+    "partition": ("import numpy as np\nw = np.array([3, 1, 2])", "w.partition(1)"),
+    "in place": ("import torch.nn.functional as F\nw = torch.zeros(2)", "print(F.relu(w, True))"),
+}
+HELD |= {name: ({"BEFORE": pre, "LAST": f"{body}\nprint(w)"}, "w") for name, (pre, body) in ALIASES.items()}
 FRESH = {
+    "what each iteration binds, read after the loop": {"LAST": "b = epoch", "END": "print(b)"},
+    "a generator's in one turn": {"YIELDING": "c = 2 * x\nprint(c)"},
+    "a number of a function that made the one called": {"OUTER": "n = 5", "NESTED": "print(n)"},
     "an expression that chooses": {"LAST": "v = 2 * epoch\nprint('big' if v > 1 else 'small')"},
     "the same of what a loop binds": (
         {"LAST": "for n, p in model.named_parameters():\n    print(0 if p.grad is None else p.grad.norm())"}),
