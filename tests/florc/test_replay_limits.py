@@ -36,6 +36,12 @@ class Row:
 
 # the replay must print the same, or exit with 65 or 69
 NEVER_WRONG = {
+    "a name for what a loop changes and lets go of": Row(
+        "kept = []\nfor epoch in range(4):\n    for i in range(3):\n        if (epoch, i) == (1, 1):\n"
+        "            kept = []\n        kept.append(work(i))\n    print(epoch, len(kept))\n",
+        "kept = []\nfor epoch in range(4):\n    for",
+        "kept = []\nfirst = kept\nfor epoch in range(4):\n    print(len(first))\n    for",
+    ),
     "a probe in a loop that calls only in its condition": Row(
         "n = 0\nwhile work(n) >= 0 and n < 4:\n    n += 1\nprint(n)\n",
         "    n += 1\n",
@@ -158,6 +164,7 @@ RIGHT = {
 # The rows above that fail by now. The mark is strict: what is repaired fails here, and leaves the list.
 OPEN = frozenset(
     {
+        "a name for what a loop changes and lets go of",
         "an edited print that calls what prints",
     }
 )
