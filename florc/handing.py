@@ -54,6 +54,18 @@ def between(
     return sorted(found)
 
 
+def stops(matches: Mapping[str, FileMatch], folder: str) -> bool:
+    """Tell whether an added line calls a debugger: `breakpoint()`, `pdb.set_trace()`."""
+    modules = _Modules(matches, folder)
+    statements = [one for file in matches for one in modules.of(file).statements]
+    functions = [node.func for one in statements for node in ast.walk(one) if isinstance(node, ast.Call)]
+    return any(
+        (isinstance(one, ast.Name) and one.id in ("breakpoint", "set_trace"))
+        or (isinstance(one, ast.Attribute) and one.attr == "set_trace")
+        for one in functions
+    )
+
+
 class _Modules:
     """The added statements of the project's modules: of recorded ones, and of those that are new."""
 

@@ -30,7 +30,7 @@ from . import (
 )
 from .cache import CodeCache
 from .errors import EXIT_INEXACT, EXIT_REFUSED, FlorcError
-from .handing import carried
+from .handing import carried, stops
 from .hook import Hooks, Source, plain
 from .matching import FileMatch, bound_names, edits_of, loop_targets, match_project
 from .notes import answering
@@ -269,6 +269,9 @@ def prepare(run: runs.Run, folder: str, options: ReplayOptions, beside: Path) ->
         names = ", ".join(held)
         message = f"{option}: the added lines carry something from one iteration to the next ({names})"
         raise FlorcError(message, hint=f"replay without {option}")
+    if option not in ("", "--at", "--sample") and stops(matches, folder):
+        message = f"{option}: an added line calls a debugger, and there is no terminal for it"
+        raise FlorcError(message, hint="replay with --at")
     window = Window()
     if options.at is not None:
         window = selection.select(

@@ -46,6 +46,16 @@ def test_whoever_quits_it_quits_the_replay_without_a_word(tmp_path, text, typed)
     assert "epoch 2" not in done.out
 
 
+@pytest.mark.parametrize("option", [("--workers", "2"), ("--first-difference",)], ids=" ".join)
+def test_there_is_none_where_a_replay_has_no_terminal(tmp_path, option):
+    lay(tmp_path, {"train.py": PROGRAM})
+    assert florc(tmp_path, "record", "-q", "--overhead", "1", "train.py").code == 0
+    lay(tmp_path, {"train.py": STOPPING["in the loop"]})
+    done = florc(tmp_path, "replay", *option, "train.py")
+    assert (done.code, done.out) == (2, "")
+    assert f"{option[0]}: an added line calls a debugger" in done.err
+
+
 def test_another_debugger_is_asked_as_under_python(tmp_path):
     lay(tmp_path, {"train.py": PROGRAM})
     assert florc(tmp_path, "record", "-q", "--overhead", "1", "train.py").code == 0
