@@ -22,9 +22,7 @@ def _words(text: str) -> frozenset[str]:
 _GRAD = _words("no_grad enable_grad inference_mode set_grad_enabled")
 _KEYWORDS = _words("dim axis ord p keepdim sep end")
 _SCALARS = _words("len float int bool str repr abs round sum isinstance")
-_BUILTINS = _SCALARS | _words(
-    "print min max sorted list tuple dict set enumerate zip range any all"
-)
+_BUILTINS = _SCALARS | _words("print min max sorted list tuple dict set enumerate zip range any all")
 _NUMBERS = _words(
     """item norm sum mean std var prod dot abs pow square sqrt exp log numel nelement size dim all any argmax
     argmin clone isnan isfinite eq ne gt lt ge le"""
@@ -143,12 +141,12 @@ def _goes_over(value: ast.expr, facts: Facts) -> bool:
 def _makes_plain(call: ast.Call, facts: Facts) -> bool:
     """Tell whether a call makes such a thing, whatever it is given."""
     full = origin(call.func, facts)
-    if full in {"len", "float", "int", "bool", "str", "repr", "abs", "round", "sum"}:
+    if full in _SCALARS:
         return True
     if full in {"copy.deepcopy", "list", "tuple", "dict"}:
         return len(call.args) == 1 and (_is_plain(call.args[0], facts) or _goes_over(call.args[0], facts))
     if full:
-        return _is_known(full) and full.rpartition(".")[2] not in _SHARING - {"array"}
+        return _is_known(full)
     method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
     return method in (_NUMBERS | {"state_dict", "tolist"}) - facts.defined
 
