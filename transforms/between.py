@@ -21,7 +21,7 @@ from .statements import DEFINITIONS, FUNCTIONS, LOOPS, WITHS, first_line
 Place = tuple[int, int]  # line and column
 _OF_ATTRIBUTES = frozenset({"setattr", "delattr", "getattr", "hasattr", "vars"})
 _BY_NAME = frozenset({"globals", "locals", "vars", "dir"})
-_BY_TEXT = frozenset({"exec", "eval", "compile", "__import__", "import_module"})
+_BY_TEXT = frozenset({"exec", "eval"})
 _LET_THROUGH = HARMLESS_CONTEXTS - {"suppress"}
 """Context managers that let an exception go on."""
 
@@ -210,9 +210,9 @@ def _names_main(node: ast.AST) -> bool:
     """Tell whether the script is called by its name as a module."""
     if isinstance(node, ast.Import):
         return any(one.name == "__main__" for one in node.names)
-    return isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and (
-        node.slice.value == "__main__"
-    )
+    asked = [node.slice] if isinstance(node, ast.Subscript) else []
+    given = node.args if isinstance(node, ast.Call) else asked
+    return any(isinstance(one, ast.Constant) and one.value == "__main__" for one in given)
 
 
 def _suspends(node: ast.AST) -> bool:
