@@ -170,16 +170,14 @@ def _writes_by_position(call: ast.Call, facts: Facts) -> bool:
         renorms = len(call.args) > 3 or any(one.arg == "max_norm" for one in call.keywords)
         return in_place or (name == "embedding" and renorms)
     if module == "numpy":
+        if name == "nan_to_num":  # the second says whether it copies
+            return len(call.args) > 1 or any(one.arg == "copy" for one in call.keywords)
         most = tables.BEFORE_RESULT.get(name, len(call.args))
-        if name == "nan_to_num" and any(one.arg == "copy" for one in call.keywords):
-            return True
     elif not full and isinstance(call.func, ast.Attribute):  # of an array, which is the first argument
         most = tables.BEFORE_RESULT.get(call.func.attr, len(call.args) + 1) - 1
     else:
         return False
-    return any(not isinstance(one, ast.Constant) for one in call.args[most:]) or (
-        name == "nan_to_num" and len(call.args) > 1
-    )
+    return any(not isinstance(one, ast.Constant) for one in call.args[most:])
 
 
 def is_random_call(call: ast.Call, facts: Facts = CONVENTIONS) -> bool:

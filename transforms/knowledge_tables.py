@@ -334,7 +334,7 @@ STRING_METHODS: Final = _names(_STRINGS)
 _UNARY = """
     abs absolute arccos arccosh arcsin arcsinh arctan arctanh cbrt ceil conj cos cosh deg2rad degrees exp exp2
     expm1 fabs floor isfinite isinf isnan isnat log log10 log1p log2 logical_not negative positive rad2deg
-    radians reciprocal sign sin sinh sqrt square tan tanh trunc nan_to_num
+    radians reciprocal sign sin sinh sqrt square tan tanh trunc
 """
 _BINARY = """
     add all amax amin any arctan2 argmax argmin around choose concatenate copysign divide divmod dot equal
